@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The index: for each sample where its bytes lie and what its label is, as
+ * columns of one file that all processes map read-only.  This file only reads;
+ * tools/build.c writes.  docs/layout.md has the bytes.
+ */
+#ifndef FBY_INDEX_H
+#define FBY_INDEX_H
+
+#include "lib/base.h"
+
+struct fby_index;
+
+/* One sample.  The strings live as long as the index. */
+struct fby_entry {
+	const char *root;      /* folder of the dataset, absolute */
+	const char *directory; /* below the root; "" for the root itself */
+	const char *name;      /* of the file */
+	uint64_t offset;       /* in the file */
+	uint64_t length;       /* 0: to the end of the file */
+	int64_t label;
+};
+
+/*
+ * Maps an index file.  -ENOENT no such file; -EBADMSG not an index, cut short, of
+ * another version, or with columns that point outside: the text says which.
+ */
+int fby_index_open(const char *path, struct fby_index **ret_index);
+void fby_index_close(struct fby_index *index);
+
+uint64_t fby_index_count(const struct fby_index *index);
+uint32_t fby_index_classes(const struct fby_index *index);
+const char *fby_index_class_name(const struct fby_index *index, uint32_t label);
+const char *fby_index_file(const struct fby_index *index);
+
+/*
+ * Sample `id`.  -ERANGE for an id that is not there, -EBADMSG where the columns
+ * point outside the file (every access is checked: the file is input).
+ */
+int fby_index_entry(const struct fby_index *index, uint64_t id,
+		    struct fby_entry *ret_entry);
+
+/* root/directory/name, cut to `size`; returns as fby_index_entry. */
+int fby_index_path(const struct fby_index *index, uint64_t id, char *ret_path,
+		   size_t size);
+
+#endif
