@@ -7,7 +7,7 @@
 
 static _Thread_local char text[1024] = "no error";
 
-static void keep(const char *format, va_list ap)
+static void FBY_PRINTF(1, 0) keep(const char *format, va_list ap)
 {
 	vsnprintf(text, sizeof(text), format, ap);
 }

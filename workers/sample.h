@@ -20,11 +20,11 @@ struct fby_job {
 
 /* What came of it. */
 struct fby_report {
-	uint32_t status;		 /* FBY_ROW_GOOD or FBY_ROW_BAD */
+	uint32_t status; /* FBY_ROW_GOOD or FBY_ROW_BAD */
 	uint32_t padding;
-	uint64_t bytes;			 /* read from the file */
+	uint64_t bytes;                  /* read from the file */
 	uint64_t stage_ns[FBY_N_STAGES]; /* FBY_STAGE_IDLE is not ours: 0 */
-	char reason[FBY_REASON_BYTES];	 /* why it is bad; "" */
+	char reason[FBY_REASON_BYTES];   /* why it is bad; "" */
 };
 
 /*
