@@ -61,6 +61,9 @@ static void lay_out_ticket(struct fby_geometry *g)
 	uint64_t at = sizeof(struct fby_ticket);
 
 	g->n_words = (g->batch + 63) / 64;
+	g->done_at = at;
+	at = fby_align(at + 8ull * g->n_words, FBY_LINE);
+	g->bad_at = at;
 	at = fby_align(at + 8ull * g->n_words, FBY_LINE);
 	g->claim_at = at;
 	at = fby_align(at + 8ull * g->batch, FBY_LINE);

@@ -115,12 +115,15 @@ struct fby_row {
 
 /*
  * One batch to be made.  The arrays stand behind it, at the offsets of struct
- * fby_geometry: done[words], claim[batch], sample[batch], row[batch],
+ * fby_geometry: done[words], bad[words], claim[batch], sample[batch], row[batch],
  * reason[batch].
  *
  * word   sequence number << 8 | state; by the trainer side
- * claim  generation:32 | crashes:8 | kills:8 | owner:16
  * hint   where to look first; lossy
+ * done   one bit a row: it is committed.  Truth
+ * bad    one bit a row, set before the commit of a row that is not good.  A worker
+ *        may die between the two: a set bit says "look at row[i].status"
+ * claim  generation:32 | crashes:8 | kills:8 | owner:16.  Truth
  */
 struct fby_ticket {
 	alignas(FBY_LINE) _Atomic uint64_t word;
@@ -150,9 +153,11 @@ struct fby_geometry {
 	uint32_t n_tickets;                      /* power of two > n_slots */
 	uint32_t n_words;                        /* done words of a ticket */
 	uint64_t ready_at, worker_at, ticket_at; /* in ctl */
-	uint64_t claim_at, sample_at, row_at, reason_at, ticket_bytes; /* in a ticket */
-	uint64_t field_at[FBY_MAX_FIELDS];                             /* in a slot */
-	uint64_t slot_bytes; /* a multiple of the page */
+	uint64_t done_at, bad_at, claim_at, sample_at, row_at,
+		reason_at; /* in a ticket */
+	uint64_t ticket_bytes;
+	uint64_t field_at[FBY_MAX_FIELDS]; /* in a slot */
+	uint64_t slot_bytes;               /* a multiple of the page */
 	uint64_t ctl_bytes, data_bytes, cfg_bytes;
 };
 
