@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/process.h"
+#include "lib/fail.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int fby_process_pidfd(int pid)
+{
+	long fd = syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * First above all target numbers, and only then down: dup2(4, 3) and then dup2(3, 4)
+ * would leave the same object at both.
+ */
+static int lift(const int *fd, unsigned n_fds, int *ret_high)
+{
+	for (unsigned i = 0; i < n_fds; i++) {
+		ret_high[i] = -1;
+		if (fd[i] < 0)
+			continue;
+		ret_high[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, FBY_FIRST_FD + FBY_MAX_FDS);
+		if (ret_high[i] < 0)
+			return fby_fail_errno(-errno,
+					      "a descriptor for a worker process");
+	}
+	return 0;
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, const int *high,
+			unsigned n_fds)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < n_fds; i++)
+		if (high[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(actions, high[i],
+							     FBY_FIRST_FD + (int)i);
+	return r;
+}
+
+static int fill_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+	int r;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	r = posix_spawnattr_setsigmask(attributes, &none);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(attributes, &all);
+	if (r == 0)
+		r = posix_spawnattr_setpgroup(attributes, 0);
+	if (r == 0)
+		r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+								 POSIX_SPAWN_SETSIGDEF |
+								 POSIX_SPAWN_SETPGROUP);
+	return r;
+}
+
+static int spawn(char *const argv[], const int *high, unsigned n_fds, int *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	pid_t pid;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	r = fill_actions(&actions, high, n_fds);
+	if (r == 0)
+		r = fill_attributes(&attributes);
+	if (r == 0)
+		r = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	if (r)
+		return fby_fail_errno(-r, "starting '%s'", argv[0]);
+	*ret_pid = pid;
+	return 0;
+}
+
+int fby_process_start(struct fby_process *process, char *const argv[], const int *fd,
+		      unsigned n_fds)
+{
+	int high[FBY_MAX_FDS] = { -1, -1, -1, -1 };
+	int r;
+
+	assert(n_fds <= FBY_MAX_FDS);
+	*process = (struct fby_process){ .pid = 0, .pidfd = -1 };
+	r = lift(fd, n_fds, high);
+	if (r == 0)
+		r = spawn(argv, high, n_fds, &process->pid);
+	for (unsigned i = 0; i < n_fds; i++)
+		if (high[i] >= 0)
+			close(high[i]);
+	if (r == 0) {
+		int pidfd = fby_process_pidfd(process->pid);
+
+		process->pidfd = pidfd < 0 ? -1 : pidfd;
+	}
+	return r;
+}
+
+/* Readable once every thread of it is gone. */
+static bool pidfd_says_over(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/*
+ * The status may have been taken by others (SIGCHLD ignored, a wait for any child):
+ * then waitid says ECHILD, and the pidfd, or kill(2), has the last word.
+ */
+bool fby_process_is_over(struct fby_process *process, struct fby_ending *ret_ending)
+{
+	siginfo_t info = { .si_pid = 0 };
+	int r;
+
+	*ret_ending = (struct fby_ending){ .known = false };
+	do
+		r = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG);
+	while (r < 0 && errno == EINTR);
+	if (r == 0 && info.si_pid == 0)
+		return false;
+	if (r == 0) {
+		*ret_ending = (struct fby_ending){ .known = true,
+						   .signal = info.si_code != CLD_EXITED,
+						   .code = info.si_status };
+		return true;
+	}
+	if (process->pidfd >= 0)
+		return pidfd_says_over(process->pidfd);
+	return kill(process->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* By pidfd where there is one: its number cannot have gone to another process. */
+void fby_process_signal(const struct fby_process *process, int signal)
+{
+	if (process->pid <= 0)
+		return;
+	if (process->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0);
+	else
+		kill(process->pid, signal);
+}
+
+void fby_process_finish(struct fby_process *process)
+{
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	*process = (struct fby_process){ .pid = 0, .pidfd = -1 };
+}
