@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/stuck.h"
+#include "lib/fail.h"
+#include <errno.h>
+#include <stdlib.h>
+
+int fby_stuck_init(struct fby_stuck *stuck, uint32_t n_workers, uint32_t limit)
+{
+	*stuck = (struct fby_stuck){ .limit = limit };
+	stuck->worker = calloc(n_workers, sizeof(*stuck->worker));
+	return stuck->worker ? 0
+			     : fby_fail(-ENOMEM, "no memory for %u workers", n_workers);
+}
+
+void fby_stuck_finish(struct fby_stuck *stuck)
+{
+	free(stuck->worker);
+	stuck->worker = NULL;
+}
+
+/* One more slice on the same row, or the first on another. */
+static bool age(struct fby_stuck *stuck, uint32_t worker, uint64_t seq, uint32_t row)
+{
+	struct fby_stuck_worker *s = &stuck->worker[worker];
+
+	if (s->seq != seq || s->row != row)
+		*s = (struct fby_stuck_worker){ .seq = seq, .row = row };
+	if (++s->slices < stuck->limit)
+		return false;
+	s->slices = 0;
+	return true;
+}
+
+int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
+{
+	const struct fby_pool *p = window->pool;
+	uint64_t seq = atomic_load(&p->ctl->deliver);
+	struct fby_ticket *t = fby_pool_ticket(p, seq);
+	uint32_t n = atomic_load(&t->n);
+	int found = -1;
+
+	for (uint32_t row = 0; row < n && row < p->geo.batch; row++) {
+		uint32_t owner =
+			fby_claim_owner(atomic_load(&fby_ticket_claims(p, t)[row]));
+
+		if (!fby_ticket_is_owned(p, t, row) || owner > p->geo.n_workers)
+			continue;
+		if (age(stuck, owner - 1, seq, row))
+			found = (int)owner - 1;
+	}
+	return found;
+}

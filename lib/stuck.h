@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which worker has sat on one row for too long, while the trainer waits for it.  Time
+ * is counted in the trainer's own wait slices, so that a paused container ages nothing.
+ */
+#ifndef FBY_STUCK_H
+#define FBY_STUCK_H
+
+#include "lib/window.h"
+
+struct fby_stuck_worker {
+	uint64_t seq;
+	uint32_t row, slices;
+};
+
+struct fby_stuck {
+	uint32_t limit;                  /* slices */
+	struct fby_stuck_worker *worker; /* [n_workers] */
+};
+
+/* `limit`: slices on one row after which a worker counts as stuck.  -ENOMEM. */
+int fby_stuck_init(struct fby_stuck *stuck, uint32_t n_workers, uint32_t limit);
+void fby_stuck_finish(struct fby_stuck *stuck);
+
+/*
+ * A slice went by in which the trainer waited for its oldest ticket.  Returns a worker
+ * that reached the limit, whose count begins anew, or -1.
+ */
+int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window);
+
+#endif
