@@ -16,6 +16,7 @@ struct fby_maker;
 struct fby_job {
 	uint64_t sample, seed, epoch, position;
 	void *field[FBY_N_FIELDS]; /* where the row of each field begins */
+	_Atomic uint32_t *stage;   /* FBY_STAGE_... goes here when it changes; or NULL */
 };
 
 /* What came of it. */
