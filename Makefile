@@ -25,7 +25,7 @@ test:
 	@tests/run
 
 quick:
-	@tools/build build-debug --buildtype=debug > build-debug.log || { cat build-debug.log; exit 1; }
+	@tools/build build-debug --buildtype=debug
 	@meson test -C build-debug --no-rebuild --suite unit
 	@tests/check format
 

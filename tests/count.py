@@ -14,7 +14,7 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-TAP = re.compile(r"^(ok|not ok)\b([^#]*)(#\s*skip)?", re.IGNORECASE | re.MULTILINE)
+TAP = re.compile(r"^(ok|not ok)\b([^#\n]*)(#\s*skip)?", re.IGNORECASE | re.MULTILINE)
 
 
 def count_program(test):
