@@ -19,7 +19,7 @@ build:
 	@tools/build build --buildtype=release
 
 demo:
-	@tools/demo $(DATA)
+	@tools/demo $(if $(DATA),"$(DATA)")
 
 test:
 	@tests/run
