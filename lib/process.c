@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 int fby_process_pidfd(int pid)
 {
 	long fd = syscall(SYS_pidfd_open, pid, 0);

@@ -275,6 +275,7 @@ static void sleep_a_while(struct fby_supervisor *s, struct pollfd *fds)
 {
 	uint64_t now = fby_now(), wake_at = now + SLICE_NS;
 
+	assert(fds);
 	fds[0] = (struct pollfd){ .fd = s->wake_fd, .events = POLLIN };
 	for (uint32_t i = 0; i < n_workers(s); i++) {
 		const struct fby_hand *hand = &s->hand[i];
