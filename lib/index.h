@@ -31,7 +31,10 @@ void fby_index_close(struct fby_index *index);
 uint64_t fby_index_count(const struct fby_index *index);
 uint32_t fby_index_classes(const struct fby_index *index);
 const char *fby_index_class_name(const struct fby_index *index, uint32_t label);
+
+/* Absolute paths: of the index file, and of the folder that it describes. */
 const char *fby_index_file(const struct fby_index *index);
+const char *fby_index_root(const struct fby_index *index);
 
 /*
  * Sample `id`.  -ERANGE for an id that is not there, -EBADMSG where the columns
@@ -43,5 +46,21 @@ int fby_index_entry(const struct fby_index *index, uint64_t id,
 /* root/directory/name, cut to `size`; returns as fby_index_entry. */
 int fby_index_path(const struct fby_index *index, uint64_t id, char *ret_path,
 		   size_t size);
+
+/* ---- what the index was made of: for lib/fingerprint.c and the tools ---- */
+
+/* Every folder that was walked, below the root; NULL past the end or outside. */
+uint64_t fby_index_directories(const struct fby_index *index);
+const char *fby_index_directory(const struct fby_index *index, uint64_t i);
+
+/* Fingerprint of the list of names in the root. */
+uint64_t fby_index_root_names(const struct fby_index *index);
+
+/*
+ * Any column by its name (docs/layout.md), with its number of values; it lies wholly
+ * in the file.  NULL where there is none of this width.
+ */
+const void *fby_index_column(const struct fby_index *index, const char *name,
+			     uint32_t width, uint64_t *ret_count);
 
 #endif
