@@ -4,7 +4,7 @@
 #include "lib/fail.h"
 #include "lib/fingerprint.h"
 #include "lib/log.h"
-#include <dlfcn.h>
+#include "lib/program.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -86,52 +86,6 @@ int fby_dataset_find(const struct fby_dataset *dataset, struct fby_index **ret_i
 
 /* ---- the program ---- */
 
-/* The folder of the object that this code is in: the library, or a static program. */
-static int find_own_folder(char *ret_folder)
-{
-	Dl_info info = { 0 };
-	char *slash;
-
-	if ((!dladdr((void *)fby_dataset_open, &info) || !info.dli_fname ||
-	     !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, ret_folder)) &&
-	    !realpath("/proc/self/exe", ret_folder))
-		return fby_fail_errno(-errno, "the folder of the forebay library");
-	slash = strrchr(ret_folder, '/');
-	*slash = 0;
-	return 0;
-}
-
-/* A package or bin, a build folder, an installation, one with lib/x86_64-linux-gnu. */
-static int find_tool(char *ret_tool, size_t size)
-{
-	static const char *const place[] = { "forebay", "../tools/forebay",
-					     "../bin/forebay", "../../bin/forebay" };
-	const char *wanted = getenv("FOREBAY_TOOL");
-	char folder[FBY_PATH_BYTES];
-	struct stat st;
-	int r;
-
-	if (wanted && *wanted) {
-		if (access(wanted, X_OK) < 0)
-			return fby_fail_errno(-errno, "FOREBAY_TOOL '%s'", wanted);
-		snprintf(ret_tool, size, "%s", wanted);
-		return 0;
-	}
-	if ((r = find_own_folder(folder)) < 0)
-		return r;
-	for (size_t i = 0; i < FBY_ARRAY_SIZE(place); i++) {
-		int n = snprintf(ret_tool, size, "%s/%s", folder, place[i]);
-
-		if (n < (int)size && !stat(ret_tool, &st) && S_ISREG(st.st_mode) &&
-		    !access(ret_tool, X_OK))
-			return 0;
-	}
-	return fby_fail(-ENOENT,
-			"no program `forebay` beside '%s': it builds indexes; "
-			"FOREBAY_TOOL says where it is",
-			folder);
-}
-
 /*
  * Standard error goes to `fd`, the rest nowhere.  No signal is blocked or ignored in
  * the child: a Python thread may have done both.
@@ -199,11 +153,16 @@ static int tell_failure(const char *tool, int status, const char *words)
 
 static int run_tool(const char *root)
 {
+	/* Package or bin, build folder, installation, one with lib/x86_64-linux-gnu. */
+	static const char *const place[] = { "forebay", "../tools/forebay",
+					     "../bin/forebay", "../../bin/forebay" };
 	char tool[FBY_PATH_BYTES], words[800] = "";
 	int r, ends[2], status = 0;
 	pid_t pid;
 
-	if ((r = find_tool(tool, sizeof(tool))) < 0)
+	r = fby_program_find("FOREBAY_TOOL", place, FBY_ARRAY_SIZE(place), tool,
+			     sizeof(tool));
+	if (r < 0)
 		return r;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fby_fail_errno(-errno, "pipe");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Of the library, or of the program that it is linked into. */
@@ -27,6 +28,14 @@ static int own_folder(char *ret_folder, size_t size)
 	fits = (size_t)snprintf(ret_folder, size, "%s", real) < size;
 	free(real);
 	return fits ? 0 : fby_fail(-ENAMETOOLONG, "the library's path is too long");
+}
+
+/* A folder may be entered where a program may be run: lib/forebay/ is no program. */
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
 static int by_variable(const char *variable, const char *path, char *ret_path,
@@ -54,7 +63,7 @@ int fby_program_find(const char *variable, const char *const *place, size_t n,
 		return r;
 	for (size_t i = 0; i < n; i++)
 		if ((size_t)snprintf(ret_path, size, "%s/%s", folder, place[i]) < size &&
-		    access(ret_path, X_OK) == 0)
+		    is_program(ret_path))
 			return 0;
 	return fby_fail(-ENOENT,
 			"no program at '%s/%s' or its other places; %s can name it",
