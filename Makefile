@@ -25,6 +25,7 @@ test:
 	@tests/run
 
 quick:
+	@[ -f build-debug/build.ninja ] || tools/setup test
 	@tools/build build-debug --buildtype=debug
 	@meson test -C build-debug --no-rebuild --suite unit
 	@tests/check format
