@@ -62,8 +62,8 @@ static void lay_out_ticket(struct fby_geometry *g)
 
 	g->n_words = (g->batch + 63) / 64;
 	g->done_at = at;
-	at = fby_align(at + 8ull * g->n_words, FBY_LINE);
-	g->bad_at = at;
+	g->bad_at = at + 8ull * g->n_words; /* same writers: up to 512 rows, same line */
+	at = g->bad_at;
 	at = fby_align(at + 8ull * g->n_words, FBY_LINE);
 	g->claim_at = at;
 	at = fby_align(at + 8ull * g->batch, FBY_LINE);

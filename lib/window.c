@@ -287,3 +287,38 @@ struct fby_recovery fby_window_recover(struct fby_window *w, uint32_t dead,
 		fby_sem_kick(fby_pool_ready(p, s), 1, 1);
 	return all;
 }
+
+/* ---- self-check ---- */
+
+static int check_slots(struct fby_window *w)
+{
+	uint64_t deliver = atomic_load(&w->pool->ctl->deliver);
+	uint64_t open = atomic_load(&w->pool->ctl->open);
+	uint32_t bound = 0;
+
+	for (uint32_t s = 0; s < w->slots.n; s++) {
+		uint64_t word = atomic_load(&w->slots.word[s]);
+
+		bound += word == FBY_SLOT_BOUND;
+		if (word >= FBY_SLOT_FIRST_LEASE &&
+		    word - FBY_SLOT_FIRST_LEASE >= deliver)
+			return fby_fail(-EBADMSG, "slot %u is leased before its time", s);
+	}
+	if (open - deliver == bound)
+		return 0;
+	return fby_fail(-EBADMSG, "%u slots are bound to %llu open tickets", bound,
+			(unsigned long long)(open - deliver));
+}
+
+int fby_window_check(struct fby_window *w)
+{
+	int r, torn = fby_pool_torn_slot(w->pool);
+
+	if (torn >= 0)
+		return fby_fail(-EBADMSG, "a worker wrote outside its rows in slot %d",
+				torn);
+	pthread_mutex_lock(&w->lock);
+	r = check_slots(w);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}

@@ -95,4 +95,10 @@ struct fby_recovery {
 struct fby_recovery fby_window_recover(struct fby_window *window, uint32_t dead,
 				       enum fby_death how);
 
+/*
+ * FOREBAY_CHECK: each open ticket has a bound slot of its own, no slot is lost, and no
+ * canary is overwritten.  -EBADMSG with what is wrong.
+ */
+int fby_window_check(struct fby_window *window);
+
 #endif
