@@ -19,6 +19,7 @@ struct strings {
 };
 
 struct fby_index {
+	int fd;
 	const unsigned char *map;
 	uint64_t bytes;
 	const struct fby_index_header *header;
@@ -47,27 +48,17 @@ static int map_file(struct fby_index *index)
 {
 	struct stat st;
 	void *map;
-	int fd, r;
 
-	fd = open(index->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	if (fstat(index->fd, &st) < 0)
 		return fby_fail_errno(-errno, "index '%s'", index->file);
-	if (fstat(fd, &st) < 0) {
-		r = fby_fail_errno(-errno, "index '%s'", index->file);
-	} else if (!S_ISREG(st.st_mode) ||
-		   st.st_size < (off_t)sizeof(struct fby_index_header)) {
-		r = fby_fail(-EBADMSG, "'%s' is not an index of forebay", index->file);
-	} else {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-		r = map == MAP_FAILED ? fby_fail_errno(-errno, "map '%s'", index->file)
-				      : 0;
-		if (!r) {
-			index->map = map;
-			index->bytes = (uint64_t)st.st_size;
-		}
-	}
-	close(fd);
-	return r;
+	if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct fby_index_header))
+		return fby_fail(-EBADMSG, "'%s' is not an index of forebay", index->file);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, index->fd, 0);
+	if (map == MAP_FAILED)
+		return fby_fail_errno(-errno, "map '%s'", index->file);
+	index->map = map;
+	index->bytes = (uint64_t)st.st_size;
+	return 0;
 }
 
 static int check_header(struct fby_index *index)
@@ -236,14 +227,29 @@ static int find_root(struct fby_index *index)
 
 int fby_index_open(const char *path, struct fby_index **ret_index)
 {
+	char *real = realpath(path, NULL);
+	int fd, r;
+
+	fd = real ? open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	r = fd < 0 ? fby_fail_errno(-errno, "index '%s'", path)
+		   : fby_index_open_fd(fd, real, ret_index);
+	free(real);
+	return r;
+}
+
+int fby_index_open_fd(int fd, const char *path, struct fby_index **ret_index)
+{
 	struct fby_index *index = calloc(1, sizeof(*index));
 	int r;
 
-	if (!index)
+	if (!index) {
+		close(fd);
 		return fby_fail(-ENOMEM, "no memory for the index");
-	index->file = realpath(path, NULL);
+	}
+	index->fd = fd;
+	index->file = strdup(path);
 	if (!index->file) {
-		r = fby_fail_errno(-errno, "index '%s'", path);
+		r = fby_fail(-ENOMEM, "no memory for the index");
 		goto fail;
 	}
 	if ((r = map_file(index)) < 0 || (r = check_header(index)) < 0 ||
@@ -262,9 +268,15 @@ void fby_index_close(struct fby_index *index)
 		return;
 	if (index->map)
 		munmap((void *)index->map, index->bytes);
+	close(index->fd);
 	free(index->file);
 	free(index->root);
 	free(index);
+}
+
+int fby_index_fd(const struct fby_index *index)
+{
+	return index->fd;
 }
 
 uint64_t fby_index_count(const struct fby_index *index)

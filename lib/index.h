@@ -26,6 +26,14 @@ struct fby_entry {
  * another version, or with columns that point outside: the text says which.
  */
 int fby_index_open(const char *path, struct fby_index **ret_index);
+
+/*
+ * The same from a descriptor, which the index keeps; `path` is its name in texts.  A
+ * worker gets the very file that its trainer has, also when it was built anew meanwhile.
+ */
+int fby_index_open_fd(int fd, const char *path, struct fby_index **ret_index);
+int fby_index_fd(const struct fby_index *index);
+
 void fby_index_close(struct fby_index *index);
 
 uint64_t fby_index_count(const struct fby_index *index);
