@@ -11,6 +11,13 @@
 
 enum { FBY_OBJECT_CTL, FBY_OBJECT_DATA, FBY_OBJECT_CFG, FBY_N_OBJECTS };
 
+/*
+ * A worker finds its descriptors at FBY_FIRST_FD and up (lib/process.h): the three
+ * objects in this order, the index, and a pidfd of the trainer where the kernel has
+ * pidfds.
+ */
+enum { FBY_INHERIT_INDEX = FBY_N_OBJECTS, FBY_INHERIT_TRAINER, FBY_N_INHERITED };
+
 /* Private to the process.  All numbers in it are checked. */
 struct fby_pool {
 	struct fby_geometry geo;

@@ -24,7 +24,6 @@ int fby_process_pidfd(int pid)
 static int lift(const int *fd, unsigned n_fds, int *ret_high)
 {
 	for (unsigned i = 0; i < n_fds; i++) {
-		ret_high[i] = -1;
 		if (fd[i] < 0)
 			continue;
 		ret_high[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, FBY_FIRST_FD + FBY_MAX_FDS);
@@ -91,10 +90,11 @@ static int spawn(char *const argv[], const int *high, unsigned n_fds, int *ret_p
 int fby_process_start(struct fby_process *process, char *const argv[], const int *fd,
 		      unsigned n_fds)
 {
-	int high[FBY_MAX_FDS] = { -1, -1, -1, -1 };
-	int r;
+	int high[FBY_MAX_FDS], r;
 
 	assert(n_fds <= FBY_MAX_FDS);
+	for (unsigned i = 0; i < FBY_MAX_FDS; i++)
+		high[i] = -1;
 	*process = (struct fby_process){ .pid = 0, .pidfd = -1 };
 	r = lift(fd, n_fds, high);
 	if (r == 0)

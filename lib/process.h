@@ -10,7 +10,7 @@
 #include "lib/base.h"
 
 #define FBY_FIRST_FD 3 /* the child finds its descriptors from here on */
-#define FBY_MAX_FDS  4
+#define FBY_MAX_FDS  5
 
 struct fby_process {
 	int pid;   /* 0 where there is none */

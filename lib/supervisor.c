@@ -66,7 +66,8 @@ static int start_process(struct fby_supervisor *s, uint32_t i)
 	const struct fby_pool *p = s->window->pool;
 	const char *wanted = getenv("FOREBAY_WORKER_WRAP");
 	char wrap[1024], index[16], parent[16], *rest = wrap, *argv[MAX_ARGS + 4];
-	int fd[FBY_MAX_FDS] = { p->fd[0], p->fd[1], p->fd[2], s->self_fd };
+	int fd[FBY_N_INHERITED] = { p->fd[0], p->fd[1], p->fd[2], s->index_fd,
+				    s->self_fd };
 	int n = 0;
 
 	snprintf(wrap, sizeof(wrap), "%s", wanted ? wanted : "");
@@ -78,7 +79,7 @@ static int start_process(struct fby_supervisor *s, uint32_t i)
 	argv[n++] = index;
 	argv[n++] = parent;
 	argv[n] = NULL;
-	return fby_process_start(&s->hand[i].process, argv, fd, FBY_MAX_FDS);
+	return fby_process_start(&s->hand[i].process, argv, fd, FBY_N_INHERITED);
 }
 
 static void start(struct fby_supervisor *s, uint32_t i)

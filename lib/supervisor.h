@@ -16,6 +16,7 @@ struct fby_hand; /* one worker process, as its supervisor sees it */
 struct fby_supervisor {
 	struct fby_window *window;
 	const char *program;     /* the worker's path */
+	int index_fd;            /* what workers inherit of the dataset; -1: nothing */
 	int (*birth)(void *ctx); /* run first, on the thread: makes window and pool */
 	void *ctx;
 
