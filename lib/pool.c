@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/pool.h"
+#include "lib/cgroup.h"
 #include "lib/fail.h"
+#include "lib/machine.h"
 #include "lib/shm.h"
 #include <errno.h>
 #include <stdio.h>
@@ -77,6 +79,46 @@ int fby_pool_torn_slot(const struct fby_pool *pool)
 
 /* ---- birth ---- */
 
+/* MemAvailable: what can be had without swapping (proc(5)). */
+static uint64_t memory_available(void)
+{
+	unsigned long long kib = 0;
+	char text[4096];
+	const char *line;
+
+	if (!fby_machine_read("/proc/meminfo", text, sizeof(text)))
+		return UINT64_MAX;
+	line = strstr(text, "MemAvailable:");
+	if (!line || sscanf(line, "MemAvailable: %llu", &kib) != 1)
+		return UINT64_MAX;
+	return kib * 1024;
+}
+
+/*
+ * Shared memory is charged to us and cannot be reclaimed: asked for before it is taken,
+ * since what comes afterwards is not an error but the kernel's out-of-memory killer.
+ */
+static int check_room(const struct fby_geometry *g)
+{
+	uint64_t need = g->ctl_bytes + g->data_bytes + g->cfg_bytes;
+	uint64_t machine = memory_available(), group = fby_cgroup_memory_room();
+	const unsigned long long mib = 1 << 20;
+
+	if (need <= machine && need <= group)
+		return 0;
+	return fby_fail(
+		-ENOMEM,
+		"the pool needs %llu MiB (%u slots of %u images of %llu bytes, and %llu "
+		"MiB beside), but %s only %llu MiB: take a smaller batch, fewer slots or "
+		"a smaller type",
+		need / mib, g->n_slots, g->batch,
+		(unsigned long long)g->row_bytes[FBY_FIELD_IMAGE],
+		(need - g->data_bytes) / mib,
+		group < machine ? "the memory limit of the control group leaves"
+				: "the machine has",
+		(unsigned long long)fby_min(machine, group) / mib);
+}
+
 static void write_header(struct fby_pool *pool)
 {
 	struct fby_header *h = &pool->ctl->header;
@@ -121,6 +163,8 @@ int fby_pool_create(struct fby_pool *pool, const struct fby_geometry *geo,
 	init_empty(pool);
 	pool->geo = *geo;
 	r = fby_geometry_init(&pool->geo);
+	if (r == 0)
+		r = check_room(&pool->geo);
 	if (r < 0)
 		return r;
 	fby_shm_sweep();
