@@ -7,7 +7,7 @@ help:
 	@echo 'make demo [DATA=folder]  trains a small network, fed by forebay, and says how fast'
 	@echo 'make test                sets up, builds and runs all tests'
 	@echo 'make build               a release in build/'
-	@echo 'make quick               after an edit: debug build, unit tests, format'
+	@echo 'make quick               after an edit: debug build, unit tests, format, commits'
 	@echo 'make check               what CI does beside make test; tests/check -l lists the steps'
 	@echo 'make bench               the benchmarks'
 	@echo 'make clean               removes build/ and build-*/'
@@ -28,7 +28,7 @@ quick:
 	@[ -f build-debug/build.ninja ] || tools/setup test
 	@tools/build build-debug --buildtype=debug
 	@meson test -C build-debug --no-rebuild --suite unit
-	@tests/check format
+	@tests/check format commits
 
 check:
 	@tools/setup check
