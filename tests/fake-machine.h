@@ -5,68 +5,33 @@
 #ifndef FBY_FAKE_MACHINE_H
 #define FBY_FAKE_MACHINE_H
 
-#include "tests/unit.h"
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-struct fake_machine {
-	char root[64];
-};
+#include "tests/folder.h"
 
 /* cmocka's set-up: an empty machine in *state, which is the one that is read. */
 static inline int fake_machine_create(void **state)
 {
-	struct fake_machine *m = calloc(1, sizeof(*m));
+	struct folder *folder;
 
-	if (!m)
+	if (folder_create(state))
 		return -1;
-	memcpy(m->root, "/tmp/forebay-machine-XXXXXX", 28);
-	if (!mkdtemp(m->root) || setenv("FOREBAY_SYSROOT", m->root, 1))
-		return -1;
-	*state = m;
-	return 0;
-}
-
-static inline int fake_machine_remove(const char *path, const struct stat *st, int type,
-				      struct FTW *where)
-{
-	(void)st;
-	(void)type;
-	(void)where;
-	return remove(path);
+	folder = *state;
+	return setenv("FOREBAY_SYSROOT", folder->path, 1);
 }
 
 static inline int fake_machine_destroy(void **state)
 {
-	struct fake_machine *m = *state;
-
-	nftw(m->root, fake_machine_remove, 16, FTW_DEPTH | FTW_PHYS);
 	unsetenv("FOREBAY_SYSROOT");
-	free(m);
-	return 0;
+	return folder_destroy(state);
 }
 
 /* Writes a file of the machine, with the folders above it. */
-static inline void fake_machine_write(struct fake_machine *m, const char *path,
+static inline void fake_machine_write(struct folder *machine, const char *path,
 				      const char *text)
 {
-	char full[512];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s", m->root, path);
-	for (char *slash = full; (slash = strchr(slash + 1, '/'));) {
-		*slash = 0;
-		mkdir(full, 0700);
-		*slash = '/';
-	}
-	file = fopen(full, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	folder_write(machine, path + 1, text);
 }
+
+#define on_machine(f)                                                                    \
+	cmocka_unit_test_setup_teardown(f, fake_machine_create, fake_machine_destroy)
 
 #endif

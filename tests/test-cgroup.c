@@ -10,7 +10,7 @@
 #define MOUNT2 "40 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw\n"
 
 /* A host of version 2, with this process in /a/b. */
-static void make_second(struct fake_machine *m)
+static void make_second(struct folder *m)
 {
 	fake_machine_write(m, "/proc/self/cgroup", "0::/a/b\n");
 	fake_machine_write(m, "/proc/self/mountinfo",
@@ -18,7 +18,7 @@ static void make_second(struct fake_machine *m)
 }
 
 /* One of version 1, with controllers mounted together, as Debian 10 does. */
-static void make_first(struct fake_machine *m)
+static void make_first(struct folder *m)
 {
 	fake_machine_write(m, "/proc/self/cgroup",
 			   "9:memory:/docker/x\n5:cpu,cpuacct:/docker/x\n"
@@ -196,9 +196,6 @@ static void nonsense_is_no_limit(void **state)
 		assert_true(fby_cgroup_memory_room() == UINT64_MAX);
 	}
 }
-
-#define on_machine(f)                                                                    \
-	cmocka_unit_test_setup_teardown(f, fake_machine_create, fake_machine_destroy)
 
 int main(void)
 {

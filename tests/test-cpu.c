@@ -60,7 +60,7 @@ static void nonsense_is_asked_of_the_kernel(void **state)
 	unsetenv("FOREBAY_SYSROOT");
 	unsigned real = fby_cpu_count();
 
-	setenv("FOREBAY_SYSROOT", ((struct fake_machine *)*state)->root, 1);
+	setenv("FOREBAY_SYSROOT", ((struct folder *)*state)->path, 1);
 	for (size_t i = 0; i < FBY_ARRAY_SIZE(nonsense); i++) {
 		set_cpus(state, nonsense[i], NULL);
 		assert_true(fby_cpu_count() >= real);
@@ -96,9 +96,6 @@ static void this_machine_has_at_least_one(void **state)
 	assert_true(fby_cpu_workers() >= 1);
 	assert_true(fby_cpu_count() <= (unsigned)sysconf(_SC_NPROCESSORS_CONF));
 }
-
-#define on_machine(f)                                                                    \
-	cmocka_unit_test_setup_teardown(f, fake_machine_create, fake_machine_destroy)
 
 int main(void)
 {

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define N 300
+#define N 60
 
 struct stage {
 	char folder[64], file[96];
