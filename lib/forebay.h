@@ -209,13 +209,28 @@ struct fby_batch {
  */
 FBY_API int fby_loader_next(struct fby_loader *loader, struct fby_batch *ret_batch);
 
+#define FBY_REASON_BYTES 96
+
+/* What became of a row. */
+enum {
+	FBY_ROW_GOOD = 1,
+	FBY_ROW_BAD,    /* the sample cannot be made: zeros, with a reason */
+	FBY_ROW_POISON, /* too many workers died of it */
+};
+
+struct fby_bad_sample {
+	uint32_t row, status; /* FBY_ROW_BAD or FBY_ROW_POISON */
+	uint64_t id;
+	char reason[FBY_REASON_BYTES];
+};
+
 /*
- * The `k`th bad row of a batch that is not yet released: its row number, sample id and
- * why it could not be made, cut to `size`.  -ERANGE when k >= n_bad.
+ * The `k`th bad row, from 0, of a batch that is not yet released.  -ERANGE when
+ * k >= n_bad.
  */
-FBY_API int fby_loader_bad_row(struct fby_loader *loader, const struct fby_batch *batch,
-			       uint32_t k, uint32_t *ret_row, uint64_t *ret_id,
-			       char *ret_reason, size_t size);
+FBY_API int fby_loader_bad_sample(struct fby_loader *loader,
+				  const struct fby_batch *batch, uint32_t k,
+				  struct fby_bad_sample *ret_sample);
 
 /* Gives a batch back.  A second release of the same batch is ignored. */
 FBY_API void fby_loader_release(struct fby_loader *loader, const struct fby_batch *batch);

@@ -31,13 +31,12 @@
 #define FBY_CANARY_BYTES 64
 #define FBY_LINE         128 /* bytes that two writers must not share */
 
-#define FBY_MAX_WORKERS  1024
-#define FBY_MAX_SLOTS    256
-#define FBY_MAX_BATCH    65536
-#define FBY_MAX_FIELDS   8
-#define FBY_REASON_BYTES 96
-#define FBY_ERROR_BYTES  512
-#define FBY_PATH_BYTES   4096
+#define FBY_MAX_WORKERS 1024
+#define FBY_MAX_SLOTS   256
+#define FBY_MAX_BATCH   65536
+#define FBY_MAX_FIELDS  8
+#define FBY_ERROR_BYTES 512
+#define FBY_PATH_BYTES  4096
 
 /* The fields there are: each a column of the batch. */
 enum { FBY_FIELD_IMAGE, FBY_FIELD_LABEL, FBY_N_FIELDS };
@@ -50,14 +49,6 @@ enum { FBY_TICKET_EMPTY, FBY_TICKET_OPEN, FBY_TICKET_DRAIN };
 
 /* Owner part of a claim word; worker w is owner w + 1. */
 enum { FBY_OWNER_FREE = 0, FBY_OWNER_CLOSED = 0xffff };
-
-/* What became of a row. */
-enum {
-	FBY_ROW_GOOD = 1,
-	FBY_ROW_BAD,    /* the sample cannot be made: zeros, with a reason */
-	FBY_ROW_POISON, /* workers died of it */
-	FBY_ROW_CLOSED, /* nobody wanted it any more */
-};
 
 /* A 32-bit futex word: count << 1 | "somebody may sleep".  See lib/sem.h. */
 struct fby_sem {

@@ -118,13 +118,13 @@ static void copy_bad_rows(struct fby_window *w, struct fby_ticket *t,
 {
 	for (uint32_t i = 0; i < lease->part.n; i++) {
 		uint32_t status = fby_ticket_rows(w->pool, t)[i].status;
-		struct fby_bad_row *bad = &lease->bad[lease->n_bad];
+		struct fby_bad_sample *bad = &lease->bad[lease->n_bad];
 
 		if (status == FBY_ROW_GOOD)
 			continue;
-		*bad = (struct fby_bad_row){ .row = i,
-					     .status = status,
-					     .id = lease->ids[i] };
+		*bad = (struct fby_bad_sample){ .row = i,
+						.status = status,
+						.id = lease->ids[i] };
 		memcpy(bad->reason, fby_ticket_reason(w->pool, t, i), FBY_REASON_BYTES);
 		bad->reason[FBY_REASON_BYTES - 1] = 0;
 		lease->n_bad++;

@@ -16,13 +16,6 @@
 #include "lib/ticket.h"
 #include <pthread.h>
 
-/* A row that could not be made. */
-struct fby_bad_row {
-	uint32_t row, status; /* FBY_ROW_BAD or FBY_ROW_POISON */
-	uint64_t id;
-	char reason[FBY_REASON_BYTES];
-};
-
 /*
  * A batch in the user's hands: a private copy of what its ticket said, since a lease
  * holds a slot and never a ticket.
@@ -31,9 +24,9 @@ struct fby_lease {
 	uint64_t seq;
 	struct fby_part part;
 	uint32_t slot, n_bad;
-	uint64_t last_commit_ns; /* 0 where the caller did not ask */
-	uint64_t *ids;           /* part.n */
-	struct fby_bad_row *bad; /* n_bad */
+	uint64_t last_commit_ns;    /* 0 where the caller did not ask */
+	uint64_t *ids;              /* part.n */
+	struct fby_bad_sample *bad; /* n_bad */
 };
 
 struct fby_window {
