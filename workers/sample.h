@@ -37,10 +37,17 @@ int fby_maker_create(const struct fby_cfg *cfg, const struct fby_index *index,
 void fby_maker_destroy(struct fby_maker *maker);
 
 /*
- * Makes one row.  A sample that cannot be made is no error: its image is zeroed,
- * and the report says why.  Every byte of the row is written either way.
+ * Makes one row of the sample job->sample.  A sample that cannot be made is no error: its
+ * image is zeroed, and the report says why.  Every byte of the row is written either way.
  */
 void fby_maker_make(struct fby_maker *maker, const struct fby_job *job,
 		    struct fby_report *ret_report);
+
+/*
+ * The same for an entry that is in no index: job->sample does not count, and the maker
+ * may have been made with an index of NULL.
+ */
+void fby_maker_make_entry(struct fby_maker *maker, const struct fby_job *job,
+			  const struct fby_entry *entry, struct fby_report *ret_report);
 
 #endif
