@@ -18,6 +18,7 @@ enum {
 
 /* argv[0] is the subcommand; each returns its exit status. */
 int fby_cmd_index(int argc, char **argv);
+int fby_cmd_top(int argc, char **argv);
 
 /* Says "forebay: <text of the last error>" and returns `status`. */
 int fby_complain(int status);

@@ -14,6 +14,7 @@ static const struct {
 	const char *what;
 } command[] = {
 	{ "index", fby_cmd_index, "lists the photographs of a folder in an index" },
+	{ "top", fby_cmd_top, "says what running loaders are doing" },
 };
 
 static void tell_use(FILE *to)
