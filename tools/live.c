@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMAND_BYTES 160
+#define COMMAND_BYTES 512
 
 static const char *const stage_name[FBY_N_STAGES] = { "read", "decode", "resample",
 						      "store", "idle" };
@@ -43,7 +43,7 @@ uint64_t fby_live_percentile(const uint64_t histogram[FBY_HISTOGRAM], double sha
 /* Its command line with blanks between the words; "?" where it is gone. */
 static void find_command(uint32_t pid, char ret_command[COMMAND_BYTES])
 {
-	char path[64], raw[COMMAND_BYTES / 4];
+	char path[64], raw[COMMAND_BYTES];
 	ssize_t n;
 	int fd;
 
