@@ -70,7 +70,7 @@ bool rows_bad_are_right(const struct fby_lease *lease)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < lease->part.n; i++) {
-		const struct fby_bad_row *bad = &lease->bad[n];
+		const struct fby_bad_sample *bad = &lease->bad[n];
 		char want[FBY_REASON_BYTES];
 
 		if (!rows_is_bad(lease->ids[i]))
