@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The object behind forebay.h: holds one of each part.  loader.c has its life,
+ * next.c what is called for each batch.
+ */
+#ifndef FBY_LOADER_H
+#define FBY_LOADER_H
+
+#include "lib/dataset.h"
+#include "lib/forebay.h"
+#include "lib/plan.h"
+#include "lib/pool.h"
+#include "lib/stats.h"
+#include "lib/stuck.h"
+#include "lib/supervisor.h"
+#include "lib/window.h"
+
+struct fby_loader {
+	int pid; /* of the process that opened it: a forked child is another */
+	_Atomic uint32_t refs; /* one for the open loader, one for each lease */
+	bool check;            /* FOREBAY_CHECK=1 */
+	bool end_is_due; /* the last batch was its epoch's last: FBY_END comes next */
+	bool seeking;
+	struct fby_part seek_to;
+	uint64_t wait_since; /* 0: next does not wait */
+	char program[4096];  /* the worker's */
+
+	struct fby_index *index;
+	struct fby_cfg cfg;
+	struct fby_geometry geo;
+	struct fby_plan plan;
+	struct fby_pool pool;
+	struct fby_window window;
+	struct fby_stuck stuck;
+	struct fby_supervisor supervisor;
+};
+
+/* -EOWNERDEAD in a forked child. */
+int fby_loader_check_owner(const struct fby_loader *loader);
+
+/* The last one frees it all. */
+void fby_loader_unref(struct fby_loader *loader);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a training loop calls for each batch: next, seek, release. */
+#include "lib/fail.h"
+#include "lib/loader.h"
+#include "lib/log.h"
+#include "lib/sem.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLICE_NS 100000000u
+
+/* ---- waiting ---- */
+
+static int failure(struct fby_loader *l)
+{
+	const char *why = fby_supervisor_failure(&l->supervisor);
+
+	return why ? fby_fail(-EPIPE, "no worker is left: %s", why) : 0;
+}
+
+static int no_slot(struct fby_loader *l)
+{
+	return fby_fail(
+		-ENOSR,
+		"all %u slots of the pool are held: release batches, copy those that "
+		"are kept, or open the loader with more slots",
+		l->pool.geo.n_slots);
+}
+
+/* Only its owner's death frees a row. */
+static void look_for_stuck(struct fby_loader *l)
+{
+	int worker = fby_stuck_slice(&l->stuck, &l->window);
+
+	if (worker < 0)
+		return;
+	fby_log(FBY_LOG_ERROR,
+		"worker %d made no progress on one sample for %u s: killed", worker,
+		l->stuck.limit / 10);
+	fby_supervisor_kill(&l->supervisor, (uint32_t)worker);
+}
+
+/*
+ * Sleeps once on the oldest ticket.  0: look again; FBY_AGAIN: a signal, or a slice
+ * went by and nothing was there.
+ */
+static int wait_once(struct fby_loader *l, struct fby_sem *sem)
+{
+	switch (fby_sem_wait(sem, SLICE_NS)) {
+	case FBY_WOKE_BY_SIGNAL:
+		return FBY_AGAIN;
+	case FBY_WOKE_BY_TIME:
+		if (fby_window_is_ready(&l->window)) {
+			fby_stats_add(&l->pool.ctl->trainer.slices_needed, 1);
+			return 0;
+		}
+		look_for_stuck(l);
+		return FBY_AGAIN;
+	default:
+		return 0;
+	}
+}
+
+/* next opens tickets itself where none is open: it does not depend on the supervisor. */
+static int wait_for_batch(struct fby_loader *l)
+{
+	struct fby_sem *sem;
+	int r = failure(l);
+
+	if (r < 0)
+		return r;
+	if (!l->wait_since)
+		l->wait_since = fby_now();
+	fby_window_fill(&l->window);
+	sem = fby_window_oldest(&l->window);
+	return sem ? wait_once(l, sem) : no_slot(l);
+}
+
+/* ---- seeking ---- */
+
+static int finish_seek(struct fby_loader *l)
+{
+	while (!fby_window_drain_step(&l->window)) {
+		int r = failure(l);
+
+		if (r == 0)
+			r = wait_once(l, fby_window_oldest(&l->window));
+		if (r)
+			return r;
+	}
+	fby_window_restart(&l->window, &l->seek_to);
+	l->seeking = false;
+	fby_window_fill(&l->window);
+	return 0;
+}
+
+int fby_loader_seek(struct fby_loader *l, uint64_t epoch, uint64_t batch)
+{
+	struct fby_part at;
+	int r = fby_loader_check_owner(l);
+
+	if (r < 0)
+		return r;
+	if (batch >= l->plan.n_batches)
+		return fby_fail(-ERANGE, "batch %llu: an epoch has %llu",
+				(unsigned long long)batch,
+				(unsigned long long)l->plan.n_batches);
+	l->end_is_due = false;
+	l->wait_since = 0;
+	at = l->seeking ? l->seek_to : fby_window_position(&l->window);
+	if (at.epoch != epoch || at.index != batch) {
+		l->seek_to = fby_plan_part(&l->plan, epoch, batch);
+		if (!l->seeking) {
+			fby_window_drain(&l->window);
+			fby_stats_add(&l->pool.ctl->trainer.seeks, 1);
+		}
+		l->seeking = true;
+	}
+	return l->seeking ? finish_seek(l) : 0;
+}
+
+int fby_loader_position(struct fby_loader *l, uint64_t *ret_epoch, uint64_t *ret_batch)
+{
+	struct fby_part at;
+	int r = fby_loader_check_owner(l);
+
+	if (r < 0)
+		return r;
+	at = l->seeking ? l->seek_to : fby_window_position(&l->window);
+	*ret_epoch = at.epoch;
+	*ret_batch = at.index;
+	return 0;
+}
+
+/* ---- next ---- */
+
+/* A row that workers died of holds what they left of it; its label is known. */
+static void blank_poisoned(struct fby_loader *l, const struct fby_lease *lease)
+{
+	struct fby_entry entry;
+
+	for (uint32_t i = 0; i < lease->n_bad; i++) {
+		const struct fby_bad_sample *bad = &lease->bad[i];
+		int64_t label = 0;
+
+		if (bad->status != FBY_ROW_POISON)
+			continue;
+		if (fby_index_entry(l->index, bad->id, &entry) == 0)
+			label = entry.label;
+		memset(fby_pool_row(&l->pool, lease->slot, FBY_FIELD_IMAGE, bad->row), 0,
+		       l->pool.geo.row_bytes[FBY_FIELD_IMAGE]);
+		memcpy(fby_pool_row(&l->pool, lease->slot, FBY_FIELD_LABEL, bad->row),
+		       &label, sizeof(label));
+	}
+}
+
+static void count(struct fby_loader *l, const struct fby_lease *lease, uint32_t depth)
+{
+	struct fby_trainer_record *stats = &l->pool.ctl->trainer;
+	uint64_t now;
+
+	fby_stats_add(&stats->batches, 1);
+	fby_stats_add(&stats->depth_sum, depth);
+	fby_stats_add(&stats->bad_rows, lease->n_bad);
+	if (!l->wait_since)
+		return;
+	now = fby_now();
+	fby_stats_wait(stats, now - l->wait_since,
+		       now > lease->last_commit_ns ? now - lease->last_commit_ns : 0);
+	l->wait_since = 0;
+}
+
+static void fill_batch(struct fby_loader *l, const struct fby_lease *lease,
+		       struct fby_batch *ret_batch)
+{
+	*ret_batch = (struct fby_batch){
+		.seq = lease->seq,
+		.epoch = lease->part.epoch,
+		.index = lease->part.index,
+		.n = lease->part.n,
+		.n_bad = lease->n_bad,
+		.slot = lease->slot,
+		.images = fby_pool_row(&l->pool, lease->slot, FBY_FIELD_IMAGE, 0),
+		.labels = (const int64_t *)(void *)fby_pool_row(&l->pool, lease->slot,
+								FBY_FIELD_LABEL, 0),
+		.ids = lease->ids,
+	};
+}
+
+static int hand_out(struct fby_loader *l, const struct fby_lease *lease, uint32_t depth,
+		    struct fby_batch *ret_batch)
+{
+	int r;
+
+	atomic_fetch_add(&l->refs, 1);
+	if (lease->n_bad)
+		blank_poisoned(l, lease);
+	count(l, lease, depth);
+	l->end_is_due = lease->part.index + 1 == l->plan.n_batches;
+	fill_batch(l, lease, ret_batch);
+	r = l->check ? fby_window_check(&l->window) : 0;
+	if (r < 0)
+		fby_loader_release(l, ret_batch);
+	return r;
+}
+
+int fby_loader_next(struct fby_loader *l, struct fby_batch *ret_batch)
+{
+	struct fby_lease *lease;
+	uint32_t depth;
+	int r = fby_loader_check_owner(l);
+
+	if (r == 0 && l->seeking)
+		r = finish_seek(l);
+	if (r)
+		return r;
+	if (l->end_is_due) {
+		l->end_is_due = false;
+		return FBY_END;
+	}
+	depth = l->wait_since ? 0 : fby_window_depth(&l->window);
+	while (!(lease = fby_window_take(&l->window, l->wait_since))) {
+		r = wait_for_batch(l);
+		if (r)
+			return r;
+	}
+	return hand_out(l, lease, depth, ret_batch);
+}
+
+int fby_loader_bad_sample(struct fby_loader *l, const struct fby_batch *batch, uint32_t k,
+			  struct fby_bad_sample *ret_sample)
+{
+	if (batch->slot >= l->pool.geo.n_slots || k >= l->window.lease[batch->slot].n_bad)
+		return fby_fail(-ERANGE, "bad sample %u: the batch has %u", k,
+				batch->n_bad);
+	*ret_sample = l->window.lease[batch->slot].bad[k];
+	return 0;
+}
+
+void fby_loader_release(struct fby_loader *l, const struct fby_batch *batch)
+{
+	if (l->pid != getpid() ||
+	    !fby_slots_release(&l->window.slots, batch->slot, batch->seq))
+		return;
+	fby_supervisor_wake(&l->supervisor);
+	fby_loader_unref(l);
+}
