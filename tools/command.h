@@ -17,6 +17,7 @@ enum {
 };
 
 /* argv[0] is the subcommand; each returns its exit status. */
+int fby_cmd_bench(int argc, char **argv);
 int fby_cmd_index(int argc, char **argv);
 int fby_cmd_top(int argc, char **argv);
 

@@ -13,6 +13,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } command[] = {
+	{ "bench", fby_cmd_bench, "measures the loader on a folder" },
 	{ "index", fby_cmd_index, "lists the photographs of a folder in an index" },
 	{ "top", fby_cmd_top, "says what running loaders are doing" },
 };
