@@ -69,7 +69,7 @@ static int check_sides(const struct fby_op *op, unsigned at, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		double side = op->arg[i];
 
-		if (side < 1 || side > MAX_SIDE || side != floor(side))
+		if (side < 1 || side > MAX_SIDE || side != (double)(uint32_t)side)
 			return fby_fail(-EINVAL,
 					"operation %u: %s needs whole sizes of 1 to %u "
 					"pixels, not %g",
