@@ -104,8 +104,9 @@ static int measure(int fd, const struct fby_entry *e, uint64_t *ret_n)
 
 static int reserve(struct fby_fetch *f, size_t n)
 {
-	size_t size = fby_align(n, 1u << 16);
+	size_t size = fby_align(n + 1, 1u << 16); /* an empty file needs a buffer, too */
 
+	assert(size > n);
 	if (n <= f->size && (f->size <= KEEP_BYTES || n > KEEP_BYTES))
 		return 0;
 	free(f->buffer);

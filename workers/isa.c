@@ -21,6 +21,7 @@ int fby_passes_choose(const struct fby_passes **ret_passes)
 	const char *name = getenv("FOREBAY_ISA");
 	unsigned i = 0;
 
+	assert(fby_isa_list[0] != NULL);
 	if (name == NULL || *name == 0) {
 		*ret_passes = fby_passes_get(0);
 		return 0;

@@ -133,6 +133,7 @@ static int init_pairs(const struct fby_axis *axis, uint32_t n, struct room *room
 	if (r < 0)
 		return r;
 	pair = (struct fby_pair *)(void *)room->at;
+	assert(pair);
 	for (uint32_t i = 0; i < axis->n; i++, weight += axis->n_taps)
 		for (uint32_t j = 0; j < axis->n_taps; j += 2)
 			*pair++ = pair_of(weight + j, axis->n_taps - j);

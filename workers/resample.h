@@ -33,23 +33,23 @@ struct fby_resample_plan {
 
 int fby_resample_create(const struct fby_passes *passes,
 			struct fby_resample **ret_resample);
-void fby_resample_destroy(struct fby_resample *resample);
+void fby_resample_destroy(struct fby_resample *rs);
 
 /*
  * Begins a picture.  *ret_need is the part of the photograph that must be pushed.
  * -ENOMEM.
  */
-int fby_resample_begin(struct fby_resample *resample,
-		       const struct fby_resample_plan *plan, struct fby_region *ret_need);
+int fby_resample_begin(struct fby_resample *rs, const struct fby_resample_plan *plan,
+		       struct fby_region *ret_need);
 
 /*
  * The next n rows of that part, as 4-byte pixels with FBY_ROW_SLACK bytes that can be
  * read behind them.  Rows beyond the part are ignored.
  */
-void fby_resample_push(struct fby_resample *resample, const uint8_t *rows, size_t stride,
+void fby_resample_push(struct fby_resample *rs, const uint8_t *rows, size_t stride,
 		       unsigned n);
 
 /* Whether all rows of the window are finished. */
-bool fby_resample_done(const struct fby_resample *resample);
+bool fby_resample_done(const struct fby_resample *rs);
 
 #endif
