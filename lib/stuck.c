@@ -43,7 +43,10 @@ int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
 		uint32_t owner =
 			fby_claim_owner(atomic_load(&fby_ticket_claims(p, t)[row]));
 
-		if (!fby_ticket_is_owned(p, t, row) || owner > p->geo.n_workers)
+		/* Two looks: it may have been FREE at the first, and owned at the second.
+		 */
+		if (owner == FBY_OWNER_FREE || owner > p->geo.n_workers ||
+		    !fby_ticket_is_owned(p, t, row))
 			continue;
 		if (age(stuck, owner - 1, seq, row))
 			found = (int)owner - 1;
