@@ -123,6 +123,7 @@ static const struct member members[] = {
 	M(fby_header, row_bytes),
 	M(fby_header, slot_bytes),
 	M(fby_header, trainer_start),
+	M(fby_header, birth_ns),
 	M(fby_header, uuid),
 	M(fby_header, version),
 	M(fby_header, state),

@@ -66,6 +66,7 @@ struct fby_header {
 	uint64_t row_bytes[FBY_MAX_FIELDS];
 	uint64_t slot_bytes;
 	uint64_t trainer_start; /* field 22 of /proc/PID/stat */
+	uint64_t birth_ns;      /* CLOCK_MONOTONIC */
 	uint8_t uuid[16];
 	char version[16];
 	_Atomic uint32_t state;

@@ -137,6 +137,7 @@ static void write_header(struct fby_pool *pool)
 	h->data_bytes = g->data_bytes;
 	h->cfg_bytes = g->cfg_bytes;
 	h->trainer_pid = (uint32_t)getpid();
+	h->birth_ns = fby_now();
 	h->trainer_start = fby_shm_process_start(getpid());
 	snprintf(h->version, sizeof(h->version), "%s", FBY_VERSION);
 	if (getrandom(h->uuid, sizeof(h->uuid), GRND_NONBLOCK) < 0)

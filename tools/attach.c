@@ -54,16 +54,6 @@ static bool is_new(struct walk *walk, const struct stat *st)
 	return true;
 }
 
-/* A segment's own times do not change with what is stored into its pages. */
-static double age_of(const struct stat *st)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)(now.tv_sec - st->st_ctim.tv_sec) +
-	       (double)(now.tv_nsec - st->st_ctim.tv_nsec) * 1e-9;
-}
-
 /* All zero: its trainer has not come to the header yet. */
 static bool is_being_born(const struct fby_ctl *ctl)
 {
@@ -72,7 +62,7 @@ static bool is_being_born(const struct fby_ctl *ctl)
 
 static void visit(struct walk *walk, int fd, const struct stat *st)
 {
-	struct fby_attached attached = { .age_s = age_of(st) };
+	struct fby_attached attached = { 0 };
 	uint64_t bytes = (uint64_t)st->st_size;
 	void *ctl = NULL;
 
@@ -87,6 +77,7 @@ static void visit(struct walk *walk, int fd, const struct stat *st)
 		return;
 	}
 	attached.pool.ctl = ctl;
+	attached.age_s = (double)(fby_now() - attached.pool.ctl->header.birth_ns) * 1e-9;
 	if (!is_being_born(ctl))
 		walk->visitor->visit(walk->visitor->arg,
 				     fby_pool_verify(ctl, bytes, &attached.pool.geo) < 0

@@ -11,7 +11,7 @@
 
 struct fby_attached {
 	struct fby_pool pool; /* ctl and geo are set, nothing else */
-	double age_s;         /* since its control segment was made */
+	double age_s;         /* since its pool was made */
 };
 
 struct fby_attach_visitor {
