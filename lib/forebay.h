@@ -196,9 +196,10 @@ struct fby_batch {
 	uint32_t n_bad; /* rows that could not be made: their bytes are zero */
 	uint32_t slot;  /* with `seq`: what fby_loader_release() goes by */
 	uint32_t padding;
-	void *images;          /* n x image_bytes */
-	const int64_t *labels; /* n */
-	const uint64_t *ids;   /* n sample ids; valid until the release */
+	void *images;              /* n x image_bytes */
+	const int64_t *labels;     /* n */
+	const uint64_t *ids;       /* n sample ids; valid until the release */
+	struct fby_loader *loader; /* whose it is; NULL: nothing to release */
 };
 
 /*
@@ -234,6 +235,13 @@ FBY_API int fby_loader_bad_sample(struct fby_loader *loader,
 
 /* Gives a batch back.  A second release of the same batch is ignored. */
 FBY_API void fby_loader_release(struct fby_loader *loader, const struct fby_batch *batch);
+
+/*
+ * The same for a finaliser that has nothing but the batch: releases it and sets its
+ * `loader` to NULL, so that a second time does nothing, whatever became of the loader.
+ * A batch that was never filled, all zeros, is ignored.
+ */
+FBY_API void fby_batch_release(struct fby_batch *batch);
 
 /*
  * Stops the workers and forgets the loader; NULL is allowed.  Batches that are

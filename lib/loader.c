@@ -252,7 +252,9 @@ const char *fby_loader_class_name(struct fby_loader *l, uint32_t label)
 
 int fby_loader_sample_path(struct fby_loader *l, uint64_t id, char *ret_path, size_t size)
 {
-	return fby_index_path(l->index, id, ret_path, size);
+	int r = fby_loader_check_owner(l);
+
+	return r < 0 ? r : fby_index_path(l->index, id, ret_path, size);
 }
 
 int fby_loader_stats(struct fby_loader *l, struct fby_stats *ret_stats)
@@ -269,6 +271,10 @@ int fby_loader_stats(struct fby_loader *l, struct fby_stats *ret_stats)
 
 int fby_loader_worker_pid(struct fby_loader *l, uint32_t i)
 {
+	int r = fby_loader_check_owner(l);
+
+	if (r < 0)
+		return r;
 	if (i >= l->pool.geo.n_workers)
 		return fby_fail(-ERANGE, "worker %u: there are %u", i,
 				l->pool.geo.n_workers);

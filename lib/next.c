@@ -186,12 +186,14 @@ static void fill_batch(struct fby_loader *l, const struct fby_lease *lease,
 		.labels = (const int64_t *)(void *)fby_pool_row(&l->pool, lease->slot,
 								FBY_FIELD_LABEL, 0),
 		.ids = lease->ids,
+		.loader = l,
 	};
 }
 
 static int hand_out(struct fby_loader *l, const struct fby_lease *lease, uint32_t depth,
 		    struct fby_batch *ret_batch)
 {
+	struct fby_batch batch;
 	int r;
 
 	atomic_fetch_add(&l->refs, 1);
@@ -199,10 +201,12 @@ static int hand_out(struct fby_loader *l, const struct fby_lease *lease, uint32_
 		blank_poisoned(l, lease);
 	count(l, lease, depth);
 	l->end_is_due = lease->part.index + 1 == l->plan.n_batches;
-	fill_batch(l, lease, ret_batch);
+	fill_batch(l, lease, &batch);
 	r = l->check ? fby_window_check(&l->window) : 0;
 	if (r < 0)
-		fby_loader_release(l, ret_batch);
+		fby_loader_release(l, &batch);
+	else
+		*ret_batch = batch;
 	return r;
 }
 
@@ -232,6 +236,10 @@ int fby_loader_next(struct fby_loader *l, struct fby_batch *ret_batch)
 int fby_loader_bad_sample(struct fby_loader *l, const struct fby_batch *batch, uint32_t k,
 			  struct fby_bad_sample *ret_sample)
 {
+	int r = fby_loader_check_owner(l);
+
+	if (r < 0)
+		return r;
 	if (batch->slot >= l->pool.geo.n_slots || k >= l->window.lease[batch->slot].n_bad)
 		return fby_fail(-ERANGE, "bad sample %u: the batch has %u", k,
 				batch->n_bad);
@@ -246,4 +254,13 @@ void fby_loader_release(struct fby_loader *l, const struct fby_batch *batch)
 		return;
 	fby_supervisor_wake(&l->supervisor);
 	fby_loader_unref(l);
+}
+
+void fby_batch_release(struct fby_batch *batch)
+{
+	struct fby_loader *l = batch->loader;
+
+	batch->loader = NULL;
+	if (l)
+		fby_loader_release(l, batch);
 }
