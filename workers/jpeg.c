@@ -18,7 +18,8 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-#define BAND 16 /* rows handed on together */
+#define BAND        16 /* rows handed on together */
+#define MIN_COLUMNS 16
 
 /*
  * Photographs have about ten scans.  A file can have as many as its bytes allow, each
@@ -233,18 +234,25 @@ static int reserve_band(struct jpeg *j, size_t bytes)
 
 /*
  * Asks for the region's columns and one more on each side: the chroma of a pixel is
- * interpolated from its neighbours', which at an edge are taken to be its own.
+ * interpolated from its neighbours', which at an edge are taken to be its own.  And for
+ * MIN_COLUMNS at least where there are as many: libjpeg-turbo's interpolation gives
+ * other values, or runs away, where a crop leaves it less than two columns of chroma.
  * Returns where the rows then begin.
  */
 static JDIMENSION crop(struct jpeg *j, const struct fby_region *region)
 {
+	JDIMENSION all = j->d.output_width;
 	JDIMENSION left = region->left - (region->left > 0);
 	JDIMENSION end = region->left + region->width;
 	JDIMENSION width;
 
-	end += end < j->d.output_width;
+	end += end < all;
+	if (end < left + MIN_COLUMNS)
+		end = all < left + MIN_COLUMNS ? all : left + MIN_COLUMNS;
+	if (end < left + MIN_COLUMNS)
+		left = end < MIN_COLUMNS ? 0 : end - MIN_COLUMNS;
 	width = end - left;
-	if (left > 0 || end < j->d.output_width)
+	if (width < all)
 		jpeg_crop_scanline(&j->d, &left, &width);
 	return left;
 }
