@@ -5,6 +5,7 @@ import itertools
 import os
 import random
 import struct
+import subprocess
 import zlib
 
 import numpy
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(m.BUILD, "tests"
                                 reason="tests/maker-cli is not built")
 BILINEAR = transforms.InterpolationMode.BILINEAR
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-SAMPLINGS = {"444": (1, 1), "422": (2, 1), "420": (2, 2), "440": (1, 2), "411": (4, 1)}
+SAMPLINGS = {"444": (1, 1), "422": (2, 1), "420": (2, 2), "440": (1, 2), "411": (4, 1),
+             "410": (4, 2), "441": (1, 4)}
 SIZES = [(500, 375), (333, 500), (97, 61), (64, 48), (33, 17), (16, 16), (9, 8), (3, 5), (1, 1),
          (1, 40), (40, 1)]
 
@@ -46,21 +48,16 @@ def photo(width, height, mode="RGB", seed=0):
         (height, width) if len(bands) == 1 else (height, width, -1)), mode)
 
 
-def samplings_of(data):
-    """Where the sampling factors of a JPEG's first component stand."""
-    at = 2
-    while data[at + 1] not in (0xC0, 0xC1, 0xC2):
-        at += 2 + (data[at + 2] << 8 | data[at + 3])
-    return data[at + 11]
-
-
 def save_jpeg(path, image, sampling="444", **how):
-    """Pillow writes three samplings; the rest by libjpeg's own numbers where it takes them."""
-    known = {"444": 0, "422": 1, "420": 2}
-    if sampling in known:
-        image.save(path, "JPEG", quality=88, subsampling=known[sampling], **how)
-        return
-    image.save(path, "JPEG", quality=88, subsampling=0, **how)
+    image.save(path, "JPEG", quality=88, subsampling={"444": 0, "422": 1, "420": 2}[sampling], **how)
+
+
+def make_jpeg(path, size, sampling, colours, progressive=0, restart=0, seed=0):
+    """A file of a kind that Pillow does not write."""
+    words = [*size, *SAMPLINGS[sampling], colours, int(progressive), restart, seed]
+    made = subprocess.run([os.path.join(m.BUILD, "tests", "make-jpeg"), *map(str, words)],
+                          stdout=subprocess.PIPE, check=True)
+    path.write_bytes(made.stdout)
 
 
 def reference(path, box, size, mirrored):
@@ -87,12 +84,26 @@ def check_crops(maker, path, size=48, n=6, seed=5):
 
 
 @pytest.mark.parametrize("progressive", [False, True])
-@pytest.mark.parametrize("sampling", ["444", "422", "420"])
-def test_crops_of_colour_jpegs_equal_torchvision(maker, tmp_path, sampling, progressive):
-    for k, (width, height) in enumerate(SIZES):
-        path = tmp_path / f"{width}x{height}.jpg"
-        save_jpeg(path, photo(width, height, seed=k), sampling, progressive=progressive)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_crops_of_every_sampling_equal_torchvision(maker, tmp_path, sampling, progressive):
+    for k, size in enumerate(SIZES):
+        path = tmp_path / f"{size}.jpg"
+        make_jpeg(path, size, sampling, "ycc", progressive, seed=k)
         check_crops(maker, path)
+
+
+@pytest.mark.parametrize("sampling", ["444", "420"])
+@pytest.mark.parametrize("colours", ["rgb", "cmyk", "ycck"])
+def test_crops_of_every_colour_space_equal_torchvision(maker, tmp_path, colours, sampling):
+    for k, size in enumerate(SIZES[:6]):
+        path = tmp_path / f"{size}.jpg"
+        make_jpeg(path, size, sampling, colours, seed=k)
+        check_crops(maker, path)
+
+
+def test_restart_markers_change_nothing(maker, tmp_path):
+    make_jpeg(tmp_path / "a.jpg", (130, 97), "420", "ycc", restart=3)
+    check_crops(maker, tmp_path / "a.jpg")
 
 
 @pytest.mark.parametrize("mode", ["L", "CMYK"])
