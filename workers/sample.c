@@ -28,7 +28,9 @@ struct fby_maker {
 	/* While a sample is being made: */
 	void *image;
 	uint64_t since; /* the clock when the present stage began */
+	uint32_t stage;
 	uint64_t *stage_ns;
+	_Atomic uint32_t *shown; /* where others see the stage; or NULL */
 };
 
 static int check_cfg(const struct fby_cfg *cfg)
@@ -96,22 +98,25 @@ void fby_maker_destroy(struct fby_maker *m)
 	free(m);
 }
 
-/* Ends a stage: the time since the last call was its. */
-static void spent(struct fby_maker *m, unsigned stage)
+/* Ends the present stage, to which the time since it began belongs. */
+static void enter(struct fby_maker *m, uint32_t stage)
 {
 	uint64_t now = fby_now();
 
-	m->stage_ns[stage] += now - m->since;
+	m->stage_ns[m->stage] += now - m->since;
 	m->since = now;
+	m->stage = stage;
+	if (m->shown)
+		atomic_store_explicit(m->shown, stage, memory_order_relaxed);
 }
 
 static void on_decoded(void *user, const uint8_t *rows, size_t stride, unsigned n)
 {
 	struct fby_maker *m = user;
 
-	spent(m, FBY_STAGE_DECODE);
+	enter(m, FBY_STAGE_RESAMPLE);
 	fby_resample_push(m->resample, rows, stride, n);
-	spent(m, FBY_STAGE_RESAMPLE);
+	enter(m, FBY_STAGE_DECODE);
 }
 
 static void on_finished(void *user, uint32_t first, unsigned n, const uint8_t *rgb,
@@ -119,9 +124,9 @@ static void on_finished(void *user, uint32_t first, unsigned n, const uint8_t *r
 {
 	struct fby_maker *m = user;
 
-	spent(m, FBY_STAGE_RESAMPLE);
+	enter(m, FBY_STAGE_STORE);
 	fby_store_rows(&m->store, m->image, first, n, rgb, stride);
-	spent(m, FBY_STAGE_STORE);
+	enter(m, FBY_STAGE_RESAMPLE);
 }
 
 static int make_image(struct fby_maker *m, const struct fby_job *job,
@@ -163,7 +168,10 @@ static void begin(struct fby_maker *m, const struct fby_job *job,
 	*ret_report = (struct fby_report){ .status = FBY_ROW_GOOD };
 	m->image = job->field[FBY_FIELD_IMAGE];
 	m->stage_ns = ret_report->stage_ns;
+	m->shown = job->stage;
+	m->stage = FBY_STAGE_READ;
 	m->since = fby_now();
+	enter(m, FBY_STAGE_READ);
 }
 
 static int make(struct fby_maker *m, const struct fby_job *job,
@@ -173,13 +181,11 @@ static int make(struct fby_maker *m, const struct fby_job *job,
 	int r;
 
 	r = fby_fetch_read(m->fetch, entry, &bytes);
-	spent(m, FBY_STAGE_READ);
+	enter(m, FBY_STAGE_DECODE);
 	if (r < 0)
 		return r;
 	report->bytes = bytes.n;
-	r = make_image(m, job, bytes);
-	spent(m, FBY_STAGE_DECODE);
-	return r;
+	return make_image(m, job, bytes);
 }
 
 static void put_label(const struct fby_job *job, int64_t label)
@@ -191,10 +197,10 @@ static void put_label(const struct fby_job *job, int64_t label)
 /* Whatever was stored before the sample turned out bad goes. */
 static void blank(struct fby_maker *m, struct fby_report *report)
 {
+	enter(m, FBY_STAGE_STORE);
 	report->status = FBY_ROW_BAD;
 	snprintf(report->reason, sizeof(report->reason), "%s", fby_error());
 	memset(m->image, 0, fby_pipeline_image_bytes(m->cfg));
-	spent(m, FBY_STAGE_STORE);
 }
 
 void fby_maker_make_entry(struct fby_maker *m, const struct fby_job *job,
@@ -204,6 +210,7 @@ void fby_maker_make_entry(struct fby_maker *m, const struct fby_job *job,
 	put_label(job, entry->label);
 	if (make(m, job, entry, ret_report) < 0)
 		blank(m, ret_report);
+	enter(m, FBY_STAGE_READ);
 }
 
 void fby_maker_make(struct fby_maker *m, const struct fby_job *job,
@@ -218,4 +225,5 @@ void fby_maker_make(struct fby_maker *m, const struct fby_job *job,
 	begin(m, job, ret_report);
 	put_label(job, -1);
 	blank(m, ret_report);
+	enter(m, FBY_STAGE_READ);
 }
