@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers die in every way there is: no row is lost, none comes twice, the trainer does
+ * not hang; a sample that kills workers is named, and where no worker can live the error
+ * says why.
+ */
+#include "lib/loader.h"
+#include "tests/feed.h"
+#include "tests/photos.h"
+#include "tests/proc.h"
+#include "tests/story.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BATCH = 65, VICTIM = 142 };
+
+/* A fault that happens once: marked by a file beside the photographs. */
+static void only_once(void)
+{
+	static char path[4200];
+
+	snprintf(path, sizeof(path), "%s/once-%d", feed_folder(), getpid());
+	setenv("STORY_ONCE", path, 1);
+}
+
+static void one_epoch_is_undisturbed(struct fby_loader *l, uint64_t expected)
+{
+	assert_int_equal(feed_epoch(l, 0), expected);
+	assert_int_equal(feed_stats(l).bad_rows, 0);
+}
+
+static void all_workers_killed_at_once_lose_nothing(void **state)
+{
+	struct fby_settings s = feed_settings(3, BATCH);
+	uint64_t expected = feed_reference(&s, 4), digest = 0;
+	struct fby_loader *l;
+	unsigned hits = 0;
+
+	(void)state;
+	feed_use_faults(NULL);
+	setenv("STORY_SLOW_US", "500", 1);
+	l = feed_open(&s);
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned k = 0; k < 3; k++)
+			feed_worker(l, k);
+		for (unsigned k = 0; k < 3; k++)
+			hits += (unsigned)feed_hit(l, k, SIGKILL);
+		digest = feed_epoch(l, digest);
+	}
+	assert_int_equal(digest, expected);
+	assert_true(hits >= 9);
+	fby_loader_close(l);
+}
+
+/* ---- a worker that does not go on ---- */
+
+static void stopped_worker_is_killed_and_its_row_redone(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+	int pid;
+
+	(void)state;
+	feed_use_faults(NULL);
+	setenv("STORY_SLOW_US", "20000", 1);
+	s.n_workers = 2;
+	l = feed_open(&s);
+	l->stuck.limit = 4;
+	pid = feed_worker(l, 0);
+	feed_hit(l, 0, SIGSTOP);
+	assert_true(proc_wait_state(pid, 'T'));
+	one_epoch_is_undisturbed(l, expected);
+	assert_int_equal(feed_stats(l).deaths, 1);
+	assert_true(proc_is_over(pid));
+	fby_loader_close(l);
+}
+
+static void sample_that_never_ends_is_given_up_after_three_tries(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	struct fby_loader *l;
+	struct fby_stats stats;
+
+	(void)state;
+	feed_use_faults("spin:142");
+	l = feed_open(&s);
+	l->stuck.limit = 3;
+	feed_epoch(l, 0);
+	stats = feed_stats(l);
+	assert_int_equal(stats.bad_rows, 1);
+	assert_int_equal(stats.deaths, 3);
+	fby_loader_close(l);
+}
+
+static void sample_that_hangs_once_is_made_by_another_worker(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	feed_use_faults("spin:142");
+	only_once();
+	l = feed_open(&s);
+	l->stuck.limit = 3;
+	one_epoch_is_undisturbed(l, expected);
+	assert_int_equal(feed_stats(l).deaths, 1);
+	fby_loader_close(l);
+}
+
+static void stopped_worker_does_not_keep_the_loader_from_closing(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	struct fby_loader *l = feed_open(&s);
+	int pid = feed_worker(l, 1);
+
+	(void)state;
+	feed_hit(l, 1, SIGSTOP);
+	assert_true(proc_wait_state(pid, 'T'));
+	fby_loader_close(l);
+	assert_true(proc_is_over(pid));
+}
+
+static void stopped_worker_does_not_keep_a_seek_from_ending(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	struct fby_loader *l;
+	struct fby_batch b;
+	int pid;
+
+	(void)state;
+	feed_use_faults(NULL);
+	setenv("STORY_SLOW_US", "20000", 1);
+	l = feed_open(&s);
+	l->stuck.limit = 4;
+	pid = feed_worker(l, 0);
+	feed_hit(l, 0, SIGSTOP);
+	assert_true(proc_wait_state(pid, 'T'));
+	feed_seek(l, 3, 2);
+	assert_int_equal(feed_next(l, &b), 0);
+	assert_int_equal(b.epoch, 3);
+	assert_int_equal(b.index, 2);
+	fby_loader_release(l, &b);
+	fby_loader_close(l);
+}
+
+/* ---- a sample that kills ---- */
+
+/* Every row but VICTIM's equals `calm`'s, and VICTIM is all zero with its label. */
+static void compare_rows(struct fby_loader *l, const struct fby_batch *b,
+			 const struct fby_batch *calm)
+{
+	static const unsigned char zero[24 * 24 * 3];
+	struct fby_info info;
+
+	assert_int_equal(fby_loader_info(l, &info), 0);
+	assert_int_equal(info.image_bytes, sizeof(zero));
+	assert_memory_equal(b->ids, calm->ids, b->n * sizeof(*b->ids));
+	assert_memory_equal(b->labels, calm->labels, b->n * sizeof(*b->labels));
+	for (unsigned i = 0; i < b->n; i++)
+		assert_memory_equal((unsigned char *)b->images + i * sizeof(zero),
+				    b->ids[i] == VICTIM ? zero
+							: (unsigned char *)calm->images +
+								  i * sizeof(zero),
+				    sizeof(zero));
+}
+
+static void check_reason(struct fby_loader *l, const struct fby_batch *b,
+			 const char *word)
+{
+	struct fby_bad_sample bad;
+
+	assert_int_equal(fby_loader_bad_sample(l, b, 0, &bad), 0);
+	assert_int_equal(bad.id, VICTIM);
+	assert_int_equal(bad.status, FBY_ROW_POISON);
+	assert_int_equal(b->ids[bad.row], VICTIM);
+	if (!strstr(bad.reason, word))
+		fail_msg("'%s' is not in '%s'", word, bad.reason);
+	assert_int_equal(fby_loader_bad_sample(l, b, 1, &bad), -ERANGE);
+}
+
+/* Two epochs: the pool is alive after the first. */
+static void poison_is_delivered(const char *fault)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	struct fby_loader *calm = feed_open(&s), *l;
+	struct fby_batch b, expected;
+	unsigned n_bad = 0;
+	int r;
+
+	feed_use_faults(fault);
+	l = feed_open(&s);
+	for (unsigned ends = 0; ends < 2;) {
+		r = feed_next(l, &b);
+		assert_int_equal(feed_next(calm, &expected), r);
+		ends += r == FBY_END;
+		if (r == FBY_END)
+			continue;
+		compare_rows(l, &b, &expected);
+		n_bad += b.n_bad;
+		if (b.n_bad)
+			check_reason(l, &b, "3 crashed");
+		fby_loader_release(l, &b);
+		fby_loader_release(calm, &expected);
+	}
+	assert_int_equal(n_bad, 2);
+	assert_int_equal(feed_stats(l).bad_rows, 2);
+	assert_true(feed_stats(l).deaths >= 6); /* the third epoch has begun */
+	fby_loader_close(l);
+	fby_loader_close(calm);
+}
+
+static void sample_that_segfaults_is_poison_and_the_rest_is_delivered(void **state)
+{
+	(void)state;
+	poison_is_delivered("segv:142");
+}
+
+static void sample_that_aborts_is_poison_and_the_rest_is_delivered(void **state)
+{
+	(void)state;
+	poison_is_delivered("abort:142");
+}
+
+static void sample_that_crashes_once_is_redone(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	feed_use_faults("segv:142");
+	only_once();
+	l = feed_open(&s);
+	one_epoch_is_undisturbed(l, expected);
+	assert_int_equal(feed_stats(l).deaths, 1);
+	assert_int_equal(feed_stats(l).rows_taken_back, 1);
+	fby_loader_close(l);
+}
+
+/* Poison in a batch of one, with one worker: nobody else is there to notice. */
+static void single_worker_gets_over_a_killing_sample(void **state)
+{
+	struct fby_settings s = feed_settings(1, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	feed_use_faults("segv:142");
+	l = feed_open(&s);
+	feed_epoch(l, 0);
+	assert_int_equal(feed_stats(l).bad_rows, 1);
+	fby_loader_close(l);
+}
+
+int main(void)
+{
+	static const struct story stories[] = {
+		story(all_workers_killed_at_once_lose_nothing),
+		story(stopped_worker_is_killed_and_its_row_redone),
+		story(sample_that_never_ends_is_given_up_after_three_tries),
+		story(sample_that_hangs_once_is_made_by_another_worker),
+		story(stopped_worker_does_not_keep_the_loader_from_closing),
+		story(stopped_worker_does_not_keep_a_seek_from_ending),
+		story(sample_that_segfaults_is_poison_and_the_rest_is_delivered),
+		story(sample_that_aborts_is_poison_and_the_rest_is_delivered),
+		story(sample_that_crashes_once_is_redone),
+		story(single_worker_gets_over_a_killing_sample),
+	};
+
+	return stories_tell(stories, FBY_ARRAY_SIZE(stories), feed_setup, feed_teardown);
+}
