@@ -44,6 +44,8 @@ size_t fby_sizeof(const char *name)
 
 void fby_settings_init(struct fby_settings *settings)
 {
+	if (!settings)
+		return;
 	*settings = (struct fby_settings){ .size = sizeof(*settings),
 					   .batch_size = DEFAULT_BATCH,
 					   .pillow = 13 };
@@ -194,6 +196,8 @@ fail:
 
 int fby_loader_check_owner(const struct fby_loader *l)
 {
+	if (!l)
+		return fby_fail(-EINVAL, "a NULL loader");
 	if (l->pid == getpid())
 		return 0;
 	return fby_fail(
@@ -201,6 +205,13 @@ int fby_loader_check_owner(const struct fby_loader *l)
 		"this loader belongs to process %d; a forked child cannot use it, only "
 		"read batches it inherited",
 		l->pid);
+}
+
+int fby_loader_check_call(const struct fby_loader *l, const void *result)
+{
+	if (l && !result)
+		return fby_fail(-EINVAL, "no place for the result");
+	return fby_loader_check_owner(l);
 }
 
 void fby_loader_unref(struct fby_loader *l)
@@ -221,11 +232,12 @@ void fby_loader_close(struct fby_loader *l)
 
 int fby_loader_info(struct fby_loader *l, struct fby_info *ret_info)
 {
-	const struct fby_geometry *g = &l->pool.geo;
-	int r = fby_loader_check_owner(l);
+	const struct fby_geometry *g;
+	int r = fby_loader_check_call(l, ret_info);
 
 	if (r < 0)
 		return r;
+	g = &l->pool.geo;
 	*ret_info = (struct fby_info){
 		.n_samples = l->plan.n_samples,
 		.n_batches = l->plan.n_batches,
@@ -246,20 +258,21 @@ int fby_loader_info(struct fby_loader *l, struct fby_info *ret_info)
 
 const char *fby_loader_class_name(struct fby_loader *l, uint32_t label)
 {
-	return label < fby_index_classes(l->index) ? fby_index_class_name(l->index, label)
-						   : NULL;
+	if (!l || label >= fby_index_classes(l->index))
+		return NULL;
+	return fby_index_class_name(l->index, label);
 }
 
 int fby_loader_sample_path(struct fby_loader *l, uint64_t id, char *ret_path, size_t size)
 {
-	int r = fby_loader_check_owner(l);
+	int r = fby_loader_check_call(l, size ? ret_path : NULL);
 
 	return r < 0 ? r : fby_index_path(l->index, id, ret_path, size);
 }
 
 int fby_loader_stats(struct fby_loader *l, struct fby_stats *ret_stats)
 {
-	int r = fby_loader_check_owner(l);
+	int r = fby_loader_check_call(l, ret_stats);
 
 	if (r < 0)
 		return r;

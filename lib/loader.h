@@ -35,8 +35,11 @@ struct fby_loader {
 	struct fby_supervisor supervisor;
 };
 
-/* -EOWNERDEAD in a forked child. */
+/* -EINVAL for NULL, -EOWNERDEAD in a forked child. */
 int fby_loader_check_owner(const struct fby_loader *loader);
+
+/* The same for a call that writes to `result`. */
+int fby_loader_check_call(const struct fby_loader *loader, const void *result);
 
 /* The last one frees it all. */
 void fby_loader_unref(struct fby_loader *loader);

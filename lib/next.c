@@ -124,8 +124,10 @@ int fby_loader_seek(struct fby_loader *l, uint64_t epoch, uint64_t batch)
 int fby_loader_position(struct fby_loader *l, uint64_t *ret_epoch, uint64_t *ret_batch)
 {
 	struct fby_part at;
-	int r = fby_loader_check_owner(l);
+	int r = fby_loader_check_call(l, ret_epoch);
 
+	if (r == 0)
+		r = fby_loader_check_call(l, ret_batch);
 	if (r < 0)
 		return r;
 	at = l->seeking ? l->seek_to : fby_window_position(&l->window);
@@ -214,7 +216,7 @@ int fby_loader_next(struct fby_loader *l, struct fby_batch *ret_batch)
 {
 	struct fby_lease *lease;
 	uint32_t depth;
-	int r = fby_loader_check_owner(l);
+	int r = fby_loader_check_call(l, ret_batch);
 
 	if (r == 0 && l->seeking)
 		r = finish_seek(l);
@@ -236,10 +238,12 @@ int fby_loader_next(struct fby_loader *l, struct fby_batch *ret_batch)
 int fby_loader_bad_sample(struct fby_loader *l, const struct fby_batch *batch, uint32_t k,
 			  struct fby_bad_sample *ret_sample)
 {
-	int r = fby_loader_check_owner(l);
+	int r = fby_loader_check_call(l, ret_sample);
 
 	if (r < 0)
 		return r;
+	if (!batch)
+		return fby_fail(-EINVAL, "a NULL batch");
 	if (batch->slot >= l->pool.geo.n_slots || k >= l->window.lease[batch->slot].n_bad)
 		return fby_fail(-ERANGE, "bad sample %u: the batch has %u", k,
 				batch->n_bad);
@@ -249,7 +253,7 @@ int fby_loader_bad_sample(struct fby_loader *l, const struct fby_batch *batch, u
 
 void fby_loader_release(struct fby_loader *l, const struct fby_batch *batch)
 {
-	if (l->pid != getpid() ||
+	if (!l || !batch || l->pid != getpid() ||
 	    !fby_slots_release(&l->window.slots, batch->slot, batch->seq))
 		return;
 	fby_supervisor_wake(&l->supervisor);
@@ -258,9 +262,11 @@ void fby_loader_release(struct fby_loader *l, const struct fby_batch *batch)
 
 void fby_batch_release(struct fby_batch *batch)
 {
-	struct fby_loader *l = batch->loader;
+	struct fby_loader *l;
 
+	if (!batch)
+		return;
+	l = batch->loader;
 	batch->loader = NULL;
-	if (l)
-		fby_loader_release(l, batch);
+	fby_loader_release(l, batch);
 }

@@ -32,11 +32,13 @@ static void batches_stay_readable_after_close_and_go_with_the_last_release(void 
 	fby_loader_close(l);
 	assert_int_equal(proc_count_children(getpid(), 0), 0);
 	assert_memory_equal(copy, a.images, BATCH * IMAGE);
-	fby_loader_release(l, &a);
+	fby_batch_release(&a);
 	assert_true(proc_count_mappings(getpid(), "forebay-") > 0);
 	assert_memory_equal(copy + BATCH * IMAGE, b.images, BATCH * IMAGE);
 	assert_int_equal(b.ids[0], BATCH);
-	fby_loader_release(l, &b);
+	fby_batch_release(&b);
+	fby_batch_release(&b);
+	fby_batch_release(&a);
 	assert_int_equal(proc_count_mappings(getpid(), "forebay-"), 0);
 	free(copy);
 }
