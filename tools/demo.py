@@ -7,6 +7,7 @@ spent their time on.  `make demo` runs it.
 """
 import argparse
 import hashlib
+import os
 import sys
 import time
 
@@ -84,6 +85,8 @@ def report(meter, stats):
     print("workers' time    " + "   ".join(
         f"{name} {100 * ns / busy:.0f} %" for name, ns in stages.items()))
     print(f"pool             {stats['pool_bytes'] / 2**20:10.1f} MiB of shared memory")
+    print(f"deaths           {stats['deaths']:8d}     of workers; time-outs that were needed: "
+          f"{stats['slices_needed']}")
     print(f"digest           {meter.digest.hexdigest()}   of all batches: the same for any "
           "number of workers")
 
@@ -102,13 +105,17 @@ def parse():
 def main():
     arg = parse()
     torch.manual_seed(arg.seed)
+    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // 2))  # workers need the rest
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     pipeline = [T.RandomResizedCrop(arg.size), T.RandomHorizontalFlip(), T.Normalize(MEAN, STD)]
     meter = Meter()
     with Loader(arg.folder, batch_size=arg.batch, pipeline=pipeline, shuffle=True,
                 seed=arg.seed, workers=arg.workers or "auto") as loader:
         print(f"{len(loader.dataset)} photographs of {len(loader.classes)} classes, "
-              f"{loader.workers} workers, torch {torch.__version__} on {device}")
+              f"{loader.workers} workers, torch {torch.__version__} on {device}, "
+              f"{torch.get_num_threads()} thread(s)")
+        if len(loader.dataset) < 10 * len(loader.classes):
+            print("too few photographs a class to learn anything: look at the speed alone")
         model = make_model(len(loader.classes)).to(device)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
         for epoch in range(arg.epochs):
