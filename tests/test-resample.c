@@ -5,6 +5,7 @@
  */
 #include "tests/unit.h"
 #include "workers/resample.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,21 @@ static void white_stays_white_under_many_taps(void **state)
 	free(p.at);
 }
 
+static void a_strip_beyond_measure_is_refused(void **state)
+{
+	struct fby_view v = {
+		.width = 100000000, .height = 1, .to_width = 16384, .to_height = 1
+	};
+	struct fby_resample_plan plan = { &v, 16384, 1, 13, { NULL, NULL } };
+	struct fby_resample *rs;
+	struct fby_region need;
+
+	(void)state;
+	assert_int_equal(fby_resample_create(fby_passes_get(0), &rs), 0);
+	assert_int_equal(fby_resample_begin(rs, &plan, &need), -E2BIG);
+	fby_resample_destroy(rs);
+}
+
 static void one_object_serves_pictures_of_any_size_in_turn(void **state)
 {
 	struct fby_resample *rs;
@@ -335,6 +351,7 @@ int main(void)
 		cmocka_unit_test(windows_inside_and_sticking_out_equal_the_oracle),
 		cmocka_unit_test(extreme_shapes_equal_the_oracle),
 		cmocka_unit_test(white_stays_white_under_many_taps),
+		cmocka_unit_test(a_strip_beyond_measure_is_refused),
 		cmocka_unit_test(one_object_serves_pictures_of_any_size_in_turn),
 		cmocka_unit_test(the_instruction_set_can_be_forced),
 	};

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Hundred times what a JPEG photograph can ask for. */
+#define MAX_WEIGHTS (1u << 24)
+
 static int grow(void *array, size_t size, size_t *room, size_t need)
 {
 	void **at = array;
@@ -107,6 +110,9 @@ int fby_axis_init(struct fby_axis *a, const struct fby_axis_plan *plan)
 	size_t widest = (size_t)fmin(plan->in, ceil(scale < 1 ? 1 : scale) * 2 + 1);
 	int r;
 
+	if (widest * plan->n > MAX_WEIGHTS)
+		return fby_fail(-E2BIG, "resizing %u pixels to %u is beyond all measure",
+				plan->in, plan->out);
 	assert(plan->n > 0 && plan->from + plan->n <= plan->out && plan->in > 0);
 	a->n = plan->n;
 	a->begin = plan->in;

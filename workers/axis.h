@@ -39,7 +39,10 @@ struct fby_axis_plan {
 	bool mirror_out; /* the n outputs come in reverse order */
 };
 
-/* Replaces what the axis held; begin with a zeroed one.  -ENOMEM. */
+/*
+ * Replaces what the axis held; begin with a zeroed one.  -ENOMEM, or -E2BIG for a
+ * strip of many million pixels.
+ */
 int fby_axis_init(struct fby_axis *axis, const struct fby_axis_plan *plan);
 void fby_axis_finish(struct fby_axis *axis);
 

@@ -37,7 +37,7 @@ void fby_resample_destroy(struct fby_resample *rs);
 
 /*
  * Begins a picture.  *ret_need is the part of the photograph that must be pushed.
- * -ENOMEM.
+ * -ENOMEM, -E2BIG.
  */
 int fby_resample_begin(struct fby_resample *rs, const struct fby_resample_plan *plan,
 		       struct fby_region *ret_need);
