@@ -277,6 +277,42 @@ static void a_file_of_endless_scans_is_refused(void **state)
 	release(b);
 }
 
+/* Where the n-th segment with this marker begins; 0 where there is none. */
+static size_t find_segment(struct fby_bytes b, uint8_t marker, unsigned n)
+{
+	for (size_t at = 2; at + 1 < b.n; at++)
+		if (b.at[at] == 0xff && b.at[at + 1] == marker && n-- == 0)
+			return at;
+	return 0;
+}
+
+/* What later scans would have said is guessed from neighbours, also beyond the crop. */
+static void regions_of_an_unfinished_progressive_file_equal_the_whole(void **state)
+{
+	struct fby_bytes b = file_of(97, 64, true);
+	size_t end = find_segment(b, 0xc4, 3);
+	uint8_t *at = (uint8_t *)(uintptr_t)b.at, *whole;
+
+	(void)state;
+	assert_true(end > 0);
+	at[end + 1] = 0xd9;
+	whole = jpeg_whole(at, end + 2);
+	for (unsigned k = 0; k < 60; k++) {
+		struct fby_region region;
+		uint8_t *pixels = NULL;
+
+		assert_int_equal(decode_region(&decoders,
+					       (struct fby_bytes){ at, end + 2 },
+					       choose_noise, &region, &pixels),
+				 0);
+		compare(whole, 97, &region, pixels);
+		free(pixels);
+	}
+	REFUSED(((struct fby_bytes){ at, end }), -EBADMSG, "between two scans");
+	free(whole);
+	release(b);
+}
+
 /* Takes the segments with this marker out of a file. */
 static struct fby_bytes without(struct fby_bytes b, uint8_t marker)
 {
@@ -360,6 +396,8 @@ int main(void)
 		cmocka_unit_test(a_missing_end_marker_and_spare_bytes_do_no_harm),
 		cmocka_unit_test(rows_above_a_damage_can_still_be_had),
 		cmocka_unit_test(a_header_that_claims_too_many_pixels_is_refused),
+		cmocka_unit_test(
+			regions_of_an_unfinished_progressive_file_equal_the_whole),
 		cmocka_unit_test(a_file_of_endless_scans_is_refused),
 		cmocka_unit_test(a_photograph_never_borrows_the_tables_of_another),
 		cmocka_unit_test(a_good_file_after_a_bad_one_is_good),

@@ -286,10 +286,10 @@ static unsigned read_band(struct jpeg *j, size_t stride, unsigned n)
 	return got;
 }
 
-/* A progressive file that ends between two scans looks whole to libjpeg. */
-static bool scans_missing(const struct jpeg *j)
+/* Whether the scans of a progressive file leave some coefficient open. */
+static bool incomplete(const struct jpeg *j)
 {
-	if (!j->ran_out || !j->d.progressive_mode || j->d.coef_bits == NULL)
+	if (!j->d.progressive_mode || j->d.coef_bits == NULL)
 		return false;
 	for (int c = 0; c < j->d.num_components; c++)
 		for (int k = 0; k < DCTSIZE2; k++)
@@ -298,11 +298,25 @@ static bool scans_missing(const struct jpeg *j)
 	return false;
 }
 
-/* Returns 1 where the photograph lies about its pixels, -ENOMEM, or 0. */
+static void skip(struct jpeg *j, size_t stride, uint32_t n, bool whole)
+{
+	if (!whole && n > 0)
+		jpeg_skip_scanlines(&j->d, n);
+	while (whole && n > 0)
+		n -= read_band(j, stride, n < BAND ? n : BAND);
+}
+
+/*
+ * Returns 1 where the photograph lies about its pixels, -ENOMEM, or 0.
+ *
+ * What an incomplete file leaves open, libjpeg guesses from the blocks around, and
+ * guesses otherwise at the edge of a crop: such a file is decoded whole.
+ */
 static int read_rows(struct jpeg *j, const struct fby_region *region,
 		     const struct fby_rows *rows)
 {
-	JDIMENSION left = crop(j, region);
+	bool whole = incomplete(j);
+	JDIMENSION left = whole ? 0 : crop(j, region);
 	size_t stride = fby_align(4 * (size_t)j->d.output_width + FBY_ROW_SLACK, 64);
 	const uint8_t *from;
 	int r;
@@ -311,8 +325,7 @@ static int read_rows(struct jpeg *j, const struct fby_region *region,
 	if (r < 0)
 		return r;
 	from = j->band + 4 * (size_t)(region->left - left);
-	if (region->top > 0)
-		jpeg_skip_scanlines(&j->d, region->top);
+	skip(j, stride, region->top, whole);
 	for (uint32_t y = 0; y < region->height && j->n_lies == 0;) {
 		uint32_t rest = region->height - y;
 		unsigned n = read_band(j, stride, rest < BAND ? rest : BAND);
@@ -334,7 +347,7 @@ static int decode(void *state, const struct fby_region *region,
 	if (setjmp(j->failed) != 0)
 		return refuse(j);
 	jpeg_start_decompress(&j->d);
-	if (scans_missing(j)) {
+	if (j->ran_out && incomplete(j)) {
 		snprintf(j->text, sizeof(j->text), "the file ends between two scans");
 		return refuse(j);
 	}
