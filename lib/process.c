@@ -144,15 +144,19 @@ bool fby_process_is_over(struct fby_process *process, struct fby_ending *ret_end
 	return kill(process->pid, 0) < 0 && errno == ESRCH;
 }
 
-/* By pidfd where there is one: its number cannot have gone to another process. */
+/*
+ * By pidfd where there is one, whose process cannot have become another; by number
+ * where the kernel refuses that.
+ */
 void fby_process_signal(const struct fby_process *process, int signal)
 {
 	if (process->pid <= 0)
 		return;
-	if (process->pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0);
-	else
-		kill(process->pid, signal);
+	if (process->pidfd >= 0 &&
+	    (syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0) == 0 ||
+	     errno == ESRCH))
+		return;
+	kill(process->pid, signal);
 }
 
 void fby_process_finish(struct fby_process *process)
