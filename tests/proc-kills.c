@@ -32,9 +32,9 @@ static void two_thousand_kills_change_no_byte(void **state)
 	for (; feed_stats(l).deaths < kills_wanted(); epochs++)
 		assert_int_equal(feed_epoch(l, 0), feed_epoch(calm, 0));
 	hits = feed_killer_stop(killer);
-	printf("%u kills in %u epochs, %llu rows redone, %llu slices needed\n", hits,
-	       epochs, (unsigned long long)feed_stats(l).rows_taken_back,
-	       (unsigned long long)feed_stats(l).slices_needed);
+	story_note("%u kills in %u epochs, %llu rows redone, %llu slices needed", hits,
+		   epochs, (unsigned long long)feed_stats(l).rows_taken_back,
+		   (unsigned long long)feed_stats(l).slices_needed);
 	assert_int_equal(feed_stats(l).bad_rows, 0);
 	fby_loader_close(l);
 	fby_loader_close(calm);

@@ -107,7 +107,7 @@ static void pool_that_does_not_fit_is_refused_with_its_sum(void **state)
 	assert_int_equal(fby_loader_open(feed_folder(), &s, &l), -ENOMEM);
 	assert_null(l);
 	assert_non_null(strpbrk(fby_error(), "0123456789"));
-	printf("%s\n", fby_error());
+	story_note("%s", fby_error());
 	assert_int_equal(proc_count_names(getpid(), NULL), 0);
 	assert_int_equal(proc_count_mappings(getpid(), "forebay-"), 0);
 }

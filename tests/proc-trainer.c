@@ -98,7 +98,8 @@ static void few_are_late(const char *what, const uint64_t *ms, unsigned n)
 		worst = ms[i] > worst ? ms[i] : worst;
 		late += ms[i] > LIMIT_MS;
 	}
-	printf("%s: all gone after %llu ms at worst\n", what, (unsigned long long)worst);
+	story_note("%s: all gone after %llu ms at worst", what,
+		   (unsigned long long)worst);
 	assert_true(late <= n / 25);
 }
 

@@ -7,6 +7,7 @@
 #include "lib/process.h"
 #include "tests/proc.h"
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +20,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define NOTE "## "
 
 enum { EXIT_SKIP = 77 };
 
@@ -80,22 +83,42 @@ static void tell(const struct story *story, int output)
 
 void story_skip(const char *reason)
 {
-	printf("# skipped: %s\n", reason);
+	story_note("skipped: %s", reason);
 	fflush(NULL);
 	_exit(EXIT_SKIP);
 }
 
+void story_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf(NOTE);
+	vprintf(format, args);
+	printf("\n");
+	va_end(args);
+}
+
+bool story_is_sanitized(void)
+{
+	return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
+}
+
 /* ---- around it ---- */
 
-static void show(int output)
+/* All that it said, or its notes only. */
+static void show(int output, bool all)
 {
-	char text[4096];
-	ssize_t n;
+	FILE *file = fdopen(output, "r");
+	char line[4096];
 
-	lseek(output, 0, SEEK_SET);
-	while ((n = read(output, text, sizeof(text))) > 0)
-		if (write(STDERR_FILENO, text, (size_t)n) < 0)
-			return;
+	if (!file)
+		return;
+	rewind(file);
+	while (fgets(line, sizeof(line), file))
+		if (all || !strncmp(line, NOTE, strlen(NOTE)))
+			fputs(line, stderr);
+	fclose(file);
 }
 
 /* The kernel calls those of us who do not come back. */
@@ -201,8 +224,7 @@ static bool run(const struct story *story, unsigned number)
 	waitpid(pid, &status, 0);
 	alone = no_child_is_left();
 	fault = find_fault(pid, status, in_time, alone);
-	show(output);
-	close(output);
+	show(output, fault);
 	if (fault)
 		printf("not ok %u - %s\n# %s\n", number, story->name, fault);
 	else

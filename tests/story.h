@@ -33,6 +33,12 @@ int stories_tell(const struct story *stories, unsigned n, int (*setup)(void **st
 /* Ends the story without a verdict; the reason is shown. */
 void story_skip(const char *reason) __attribute__((noreturn));
 
+/* A line that is shown although all went well. */
+void story_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory is an allocator's that keeps what is freed: a sanitizer's. */
+bool story_is_sanitized(void);
+
 /* How long something may take that is waited for: far more than it needs. */
 #define STORY_PATIENCE_MS 20000
 
