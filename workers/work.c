@@ -90,8 +90,7 @@ int fby_work_run(struct fby_work *w)
 	enum fby_woke woke = FBY_WOKE_TOKEN;
 
 	while (atomic_load(&w->pool->ctl->run) != FBY_STOP && w->go_on(w->ctx)) {
-		bool paused = atomic_load(&w->pool->ctl->run) == FBY_PAUSE;
-		int r = paused ? 0 : fby_work_one(w);
+		int r = fby_work_one(w);
 
 		if (r < 0)
 			return r;
