@@ -29,7 +29,7 @@ bool rows_is_bad(uint64_t sample)
 static void reason(uint64_t sample, char *ret_text)
 {
 	memset(ret_text, 0, FBY_REASON_BYTES);
-	memcpy(ret_text, "sample of no use", 16);
+	snprintf(ret_text, FBY_REASON_BYTES, "sample of no use");
 	memcpy(ret_text + 24, &sample, sizeof(sample));
 }
 
@@ -77,7 +77,8 @@ bool rows_bad_are_right(const struct fby_lease *lease)
 			continue;
 		reason(lease->ids[i], want);
 		if (n == lease->n_bad || bad->row != i || bad->id != lease->ids[i] ||
-		    bad->status != FBY_ROW_BAD || memcmp(bad->reason, want, sizeof(want)))
+		    bad->status != FBY_ROW_BAD ||
+		    memcmp(bad->reason, want, sizeof(want)) != 0)
 			return false;
 		n++;
 	}
