@@ -285,7 +285,8 @@ static void sleep_a_while(struct fby_supervisor *s, struct pollfd *fds)
 			(struct pollfd){ .fd = hand->process.pidfd, .events = POLLIN };
 		if (hand->process.pid && hand->process.pidfd < 0)
 			wake_at = fby_min(wake_at, now + SLICE_NS / 10);
-		else if (!hand->process.pid && atomic_load(&s->phase) == PHASE_RUNNING)
+		else if (!hand->process.pid && !atomic_load(&s->stop) &&
+			 atomic_load(&s->phase) == PHASE_RUNNING)
 			wake_at = fby_min(wake_at, fby_max(hand->due_ns, now));
 	}
 	poll(fds, 1 + n_workers(s), (int)((wake_at - now + 999999) / 1000000));
