@@ -60,6 +60,47 @@ static void all_workers_killed_at_once_lose_nothing(void **state)
 
 /* ---- a worker that does not go on ---- */
 
+/* The row that worker `i` says it is at is really its own. */
+static bool holds_a_row(struct fby_loader *l, uint32_t i)
+{
+	struct fby_worker_record *record = fby_pool_worker(&l->pool, i);
+	uint64_t seq = atomic_load(&record->seq);
+	struct fby_ticket *t = fby_pool_ticket(&l->pool, seq);
+	uint32_t row = atomic_load(&record->row);
+	uint64_t claim = atomic_load(&fby_ticket_claims(&l->pool, t)[row]);
+
+	return atomic_load(&record->samples) > 0 &&
+	       fby_claim_generation(claim) == (uint32_t)seq &&
+	       fby_claim_owner(claim) == fby_owner_of(i) &&
+	       !fby_ticket_is_done(&l->pool, t, row);
+}
+
+struct sitter {
+	struct fby_loader *loader;
+	int pid;
+};
+
+static bool is_stopped_with_a_row(void *ctx)
+{
+	const struct sitter *s = ctx;
+
+	if (!feed_hit(s->loader, 0, SIGSTOP) || !proc_wait_state(s->pid, 'T'))
+		return false;
+	if (holds_a_row(s->loader, 0))
+		return true;
+	feed_hit(s->loader, 0, SIGCONT);
+	return false;
+}
+
+/* Rows take 20 ms: it is mostly at one. */
+static int stop_worker_with_a_row(struct fby_loader *l)
+{
+	struct sitter sitter = { l, feed_worker(l, 0) };
+
+	assert_true(story_wait_until(is_stopped_with_a_row, &sitter));
+	return sitter.pid;
+}
+
 static void stopped_worker_is_killed_and_its_row_redone(void **state)
 {
 	struct fby_settings s = feed_settings(2, BATCH);
@@ -73,9 +114,7 @@ static void stopped_worker_is_killed_and_its_row_redone(void **state)
 	s.n_workers = 2;
 	l = feed_open(&s);
 	l->stuck.limit = 4;
-	pid = feed_worker(l, 0);
-	feed_hit(l, 0, SIGSTOP);
-	assert_true(proc_wait_state(pid, 'T'));
+	pid = stop_worker_with_a_row(l);
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
 	assert_true(proc_is_over(pid));
@@ -140,13 +179,13 @@ static void stopped_worker_does_not_keep_a_seek_from_ending(void **state)
 	setenv("STORY_SLOW_US", "20000", 1);
 	l = feed_open(&s);
 	l->stuck.limit = 4;
-	pid = feed_worker(l, 0);
-	feed_hit(l, 0, SIGSTOP);
-	assert_true(proc_wait_state(pid, 'T'));
+	pid = stop_worker_with_a_row(l);
 	feed_seek(l, 3, 2);
 	assert_int_equal(feed_next(l, &b), 0);
 	assert_int_equal(b.epoch, 3);
 	assert_int_equal(b.index, 2);
+	assert_int_equal(feed_stats(l).deaths, 1);
+	assert_true(proc_is_over(pid));
 	fby_loader_release(l, &b);
 	fby_loader_close(l);
 }

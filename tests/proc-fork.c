@@ -82,6 +82,30 @@ static void child_may_read_and_does_no_harm(void **state)
 	fby_loader_close(l);
 }
 
+/* The parent's last batch: who gave it back in earnest would unmap the pool. */
+static void release_in_the_child_unmaps_nothing(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	struct fby_loader *l = feed_open(&s);
+	struct fby_batch b;
+	unsigned expected;
+	int child;
+
+	(void)state;
+	assert_int_equal(feed_next(l, &b), 0);
+	expected = sum(&b);
+	fby_loader_close(l);
+	child = fork();
+	if (child == 0) {
+		inherited = l;
+		fby_loader_release(l, &b);
+		expect(sum(&b) == expected);
+		exit(0);
+	}
+	assert_int_equal(proc_reap(child), 0);
+	fby_loader_release(l, &b);
+}
+
 static void try_next_and_exit(struct fby_loader *l)
 {
 	struct fby_batch b;
@@ -193,6 +217,7 @@ int main(void)
 {
 	static const struct story stories[] = {
 		story(child_may_read_and_does_no_harm),
+		story(release_in_the_child_unmaps_nothing),
 		story(children_forked_all_the_time_do_no_harm),
 		story(child_may_open_a_loader_of_its_own),
 		story(child_that_outlives_the_trainer_holds_its_mapping_only),
