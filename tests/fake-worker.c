@@ -30,7 +30,7 @@ static uint64_t wish(const char *name)
 	const char *text = getenv("FAKE_WORKER");
 	size_t n = strlen(name);
 
-	if (!text || strncmp(text, name, n) || text[n] != '=')
+	if (!text || strncmp(text, name, n) != 0 || text[n] != '=')
 		return UINT64_MAX;
 	return strtoull(text + n + 1, NULL, 0);
 }

@@ -22,16 +22,16 @@
 
 static bool refuse_pidfds;
 
-long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
-long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+long __real_syscall(long number, long a, long b, long c, long d, long e);
 
-long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
 	if (refuse_pidfds && number == SYS_pidfd_open) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return __real_syscall(number, a, b, c, d, e, f);
+	return __real_syscall(number, a, b, c, d, e);
 }
 
 static struct fby_process start_shell(const char *script)

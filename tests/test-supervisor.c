@@ -29,18 +29,18 @@ static struct fby_supervisor s;
 static bool refuse_pidfds;
 static _Atomic unsigned n_polls;
 
-long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
-long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+long __real_syscall(long number, long a, long b, long c, long d, long e);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
 int __real_poll(struct pollfd *fds, nfds_t n, int ms);
 
-long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
 	if (refuse_pidfds && number == SYS_pidfd_open) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return __real_syscall(number, a, b, c, d, e, f);
+	return __real_syscall(number, a, b, c, d, e);
 }
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
