@@ -64,11 +64,11 @@ bool world_changed(void)
 	const struct fby_geometry *g = &live.pool.geo;
 	bool changed = false;
 
-	if (memcmp(last_ctl, live.pool.ctl, g->ctl_bytes)) {
+	if (memcmp(last_ctl, live.pool.ctl, g->ctl_bytes) != 0) {
 		memcpy(last_ctl, live.pool.ctl, g->ctl_bytes);
 		changed = true;
 	}
-	if (memcmp(last_data, live.pool.data, g->data_bytes)) {
+	if (memcmp(last_data, live.pool.data, g->data_bytes) != 0) {
 		memcpy(last_data, live.pool.data, g->data_bytes);
 		changed = true;
 	}
