@@ -214,9 +214,9 @@ static void bury(struct fby_supervisor *s, uint32_t i, const struct fby_ending *
 	char text[1024];
 	bool hopeless;
 
+	fby_stats_add(&stats->deaths, 1); /* first: who sees what follows sees it too */
 	recovery = fby_window_recover(s->window, i, judge(hand, ending));
 	s->poisoned += recovery.poisoned;
-	fby_stats_add(&stats->deaths, 1);
 	fby_stats_add(&stats->rows_taken_back, recovery.taken_back);
 	tell(s, i, ending, text, sizeof(text));
 	fby_log(FBY_LOG_RUN, "%s; %u rows taken back", text, recovery.taken_back);
