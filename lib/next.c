@@ -36,8 +36,7 @@ static void look_for_stuck(struct fby_loader *l)
 
 	if (worker < 0)
 		return;
-	fby_log(FBY_LOG_ERROR,
-		"worker %d made no progress on one sample for %u s: killed", worker,
+	fby_log(FBY_LOG_ERROR, "worker %d made no progress for %u s: killed", worker,
 		l->stuck.limit / 10);
 	fby_supervisor_kill(&l->supervisor, (uint32_t)worker);
 }

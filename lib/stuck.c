@@ -31,18 +31,62 @@ static bool age(struct fby_stuck *stuck, uint32_t worker, uint64_t seq, uint32_t
 	return true;
 }
 
+/* Grows with each row made, each sleep (an idle worker's slice) and each new worker. */
+static uint64_t signs_of_life(const struct fby_pool *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->geo.n_workers; i++) {
+		struct fby_worker_record *record = fby_pool_worker(p, i);
+
+		sum += atomic_load(&record->samples) + atomic_load(&record->sleeps) +
+		       atomic_load(&record->incarnation);
+	}
+	return sum;
+}
+
+static int find_living(const struct fby_pool *p)
+{
+	for (uint32_t i = 0; i < p->geo.n_workers; i++) {
+		uint32_t state = atomic_load(&fby_pool_worker(p, i)->state);
+
+		if (state == FBY_WORKER_STARTING || state == FBY_WORKER_RUNNING)
+			return (int)i;
+	}
+	return -1;
+}
+
+/*
+ * One worker that is well would have taken the free row.  To replace one is enough: the
+ * next one takes it.
+ */
+static int age_all(struct fby_stuck *stuck, const struct fby_pool *p)
+{
+	uint64_t life = signs_of_life(p);
+
+	if (life != stuck->life)
+		stuck->quiet = 0;
+	stuck->life = life;
+	if (++stuck->quiet < stuck->limit)
+		return -1;
+	stuck->quiet = 0;
+	return find_living(p);
+}
+
 int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
 {
 	const struct fby_pool *p = window->pool;
 	uint64_t seq = atomic_load(&p->ctl->deliver);
 	struct fby_ticket *t = fby_pool_ticket(p, seq);
 	uint32_t n = atomic_load(&t->n);
+	bool any_free = false;
 	int found = -1;
 
 	for (uint32_t row = 0; row < n && row < p->geo.batch; row++) {
 		uint32_t owner =
 			fby_claim_owner(atomic_load(&fby_ticket_claims(p, t)[row]));
 
+		any_free |= owner == FBY_OWNER_FREE && !fby_ticket_is_done(p, t, row);
 		/* Two looks: it may have been FREE at the first, and owned at the second.
 		 */
 		if (owner == FBY_OWNER_FREE || owner > p->geo.n_workers ||
@@ -51,5 +95,7 @@ int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
 		if (age(stuck, owner - 1, seq, row))
 			found = (int)owner - 1;
 	}
-	return found;
+	if (!any_free)
+		stuck->quiet = 0;
+	return any_free && found < 0 ? age_all(stuck, p) : found;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which worker has sat on one row for too long, while the trainer waits for it.  Time
- * is counted in the trainer's own wait slices, so that a paused container ages nothing.
+ * Which worker has sat on one row for too long, while the trainer waits for it; or on
+ * nothing, while a row is free that the trainer waits for and no worker shows a sign of
+ * life.  Time is counted in the trainer's own wait slices, so that a paused container
+ * ages nothing.
  */
 #ifndef FBY_STUCK_H
 #define FBY_STUCK_H
@@ -16,9 +18,11 @@ struct fby_stuck_worker {
 struct fby_stuck {
 	uint32_t limit;                  /* slices */
 	struct fby_stuck_worker *worker; /* [n_workers] */
+	uint64_t life;                   /* of all workers, at the last change */
+	uint32_t quiet;                  /* slices since then, with a free row */
 };
 
-/* `limit`: slices on one row after which a worker counts as stuck.  -ENOMEM. */
+/* `limit`: slices after which a worker counts as stuck.  -ENOMEM. */
 int fby_stuck_init(struct fby_stuck *stuck, uint32_t n_workers, uint32_t limit);
 void fby_stuck_finish(struct fby_stuck *stuck);
 

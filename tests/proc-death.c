@@ -113,11 +113,52 @@ static void stopped_worker_is_killed_and_its_row_redone(void **state)
 	setenv("STORY_SLOW_US", "20000", 1);
 	s.n_workers = 2;
 	l = feed_open(&s);
-	l->stuck.limit = 4;
+	l->stuck.limit = 6;
 	pid = stop_worker_with_a_row(l);
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
 	assert_true(proc_is_over(pid));
+	fby_loader_close(l);
+}
+
+static bool has_filled_the_pool(void *ctx)
+{
+	struct fby_loader *l = ctx;
+
+	return feed_stats(l).samples == 4ull * BATCH;
+}
+
+/* It holds no row: the trainer waited for ever for those of the fifth batch. */
+static void only_worker_stopped_without_a_row_is_replaced(void **state)
+{
+	struct fby_settings s = feed_settings(1, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l = feed_open(&s);
+	int pid = feed_worker(l, 0);
+
+	(void)state;
+	l->stuck.limit = 6;
+	assert_true(story_wait_until(has_filled_the_pool, l));
+	feed_hit(l, 0, SIGSTOP);
+	assert_true(proc_wait_state(pid, 'T'));
+	one_epoch_is_undisturbed(l, expected);
+	assert_true(proc_is_over(pid));
+	fby_loader_close(l);
+}
+
+static void worker_that_hangs_while_attaching_is_replaced(void **state)
+{
+	struct fby_settings s = feed_settings(1, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	feed_use_faults("attach-hang");
+	only_once();
+	l = feed_open(&s);
+	l->stuck.limit = 6;
+	one_epoch_is_undisturbed(l, expected);
+	assert_int_equal(feed_stats(l).deaths, 1);
 	fby_loader_close(l);
 }
 
@@ -130,7 +171,7 @@ static void sample_that_never_ends_is_given_up_after_three_tries(void **state)
 	(void)state;
 	feed_use_faults("spin:142");
 	l = feed_open(&s);
-	l->stuck.limit = 3;
+	l->stuck.limit = 6;
 	feed_epoch(l, 0);
 	stats = feed_stats(l);
 	assert_int_equal(stats.bad_rows, 1);
@@ -148,7 +189,7 @@ static void sample_that_hangs_once_is_made_by_another_worker(void **state)
 	feed_use_faults("spin:142");
 	only_once();
 	l = feed_open(&s);
-	l->stuck.limit = 3;
+	l->stuck.limit = 6;
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
 	fby_loader_close(l);
@@ -178,7 +219,7 @@ static void stopped_worker_does_not_keep_a_seek_from_ending(void **state)
 	feed_use_faults(NULL);
 	setenv("STORY_SLOW_US", "20000", 1);
 	l = feed_open(&s);
-	l->stuck.limit = 4;
+	l->stuck.limit = 6;
 	pid = stop_worker_with_a_row(l);
 	feed_seek(l, 3, 2);
 	assert_int_equal(feed_next(l, &b), 0);
@@ -268,6 +309,11 @@ static void sample_that_aborts_is_poison_and_the_rest_is_delivered(void **state)
 	poison_is_delivered("abort:142");
 }
 
+static bool one_row_was_taken_back(void *ctx)
+{
+	return feed_stats(ctx).rows_taken_back == 1;
+}
+
 static void sample_that_crashes_once_is_redone(void **state)
 {
 	struct fby_settings s = feed_settings(2, BATCH);
@@ -280,7 +326,7 @@ static void sample_that_crashes_once_is_redone(void **state)
 	l = feed_open(&s);
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
-	assert_int_equal(feed_stats(l).rows_taken_back, 1);
+	assert_true(story_wait_until(one_row_was_taken_back, l));
 	fby_loader_close(l);
 }
 
@@ -303,6 +349,8 @@ int main(void)
 	static const struct story stories[] = {
 		story(all_workers_killed_at_once_lose_nothing),
 		story(stopped_worker_is_killed_and_its_row_redone),
+		story(only_worker_stopped_without_a_row_is_replaced),
+		story(worker_that_hangs_while_attaching_is_replaced),
 		story(sample_that_never_ends_is_given_up_after_three_tries),
 		story(sample_that_hangs_once_is_made_by_another_worker),
 		story(stopped_worker_does_not_keep_the_loader_from_closing),

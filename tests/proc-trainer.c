@@ -177,7 +177,7 @@ static void undisturbed_epochs(const struct fby_settings *s, uint64_t expected)
 {
 	struct fby_loader *l = feed_open(s);
 
-	l->stuck.limit = 3;
+	l->stuck.limit = 6;
 	for (unsigned i = 0; i < 40; i++)
 		if (feed_epoch(l, 0) == 0)
 			_exit(2);

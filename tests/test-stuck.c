@@ -118,6 +118,50 @@ static void scribbled_owner_names_nobody(void **state)
 		assert_int_equal(fby_stuck_slice(&stuck, &window), -1);
 }
 
+static void set_workers_running(void)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		atomic_store(&fby_pool_worker(&pool, i)->state, FBY_WORKER_RUNNING);
+}
+
+/* All were stopped between two rows: nobody held the row, and nobody was ever missed. */
+static void workers_that_leave_a_free_row_and_show_no_life_are_named(void **state)
+{
+	(void)state;
+	set_workers_running();
+	for (int i = 1; i < LIMIT; i++)
+		assert_int_equal(fby_stuck_slice(&stuck, &window), -1);
+	assert_int_equal(fby_stuck_slice(&stuck, &window), 0);
+	atomic_store(&fby_pool_worker(&pool, 0)->state, FBY_WORKER_ENDED);
+	for (int i = 1; i < LIMIT; i++)
+		assert_int_equal(fby_stuck_slice(&stuck, &window), -1);
+	assert_int_equal(fby_stuck_slice(&stuck, &window), 1);
+}
+
+static void sign_of_life_of_one_worker_is_enough(void **state)
+{
+	(void)state;
+	set_workers_running();
+	for (int i = 0; i < 3 * LIMIT; i++) {
+		if (i % 2)
+			atomic_fetch_add(&fby_pool_worker(&pool, 2)->sleeps, 1);
+		assert_int_equal(fby_stuck_slice(&stuck, &window), -1);
+	}
+}
+
+static void quiet_workers_are_not_named_while_all_rows_are_done(void **state)
+{
+	(void)state;
+	set_workers_running();
+	for (int row = 0; row < 4; row++) {
+		struct fby_claim claim = claim_row(0, 1);
+
+		commit(&claim);
+	}
+	for (int i = 0; i < 3 * LIMIT; i++)
+		assert_int_equal(fby_stuck_slice(&stuck, &window), -1);
+}
+
 /* A row was read as FREE and then as owned: its owner was taken to be worker -1. */
 static void row_claimed_between_two_looks_names_no_worker_minus_one(void **state)
 {
@@ -147,6 +191,9 @@ int main(void)
 		CASE(worker_that_goes_on_is_never_named),
 		CASE(rows_that_nobody_waits_for_do_not_age),
 		CASE(scribbled_owner_names_nobody),
+		CASE(workers_that_leave_a_free_row_and_show_no_life_are_named),
+		CASE(sign_of_life_of_one_worker_is_enough),
+		CASE(quiet_workers_are_not_named_while_all_rows_are_done),
 		CASE(row_claimed_between_two_looks_names_no_worker_minus_one),
 	};
 
