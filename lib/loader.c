@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEFAULT_BATCH 64
 #define DEFAULT_SLOTS 6   /* one leased, one to be released late, the rest ahead */
@@ -142,6 +141,7 @@ static void free_loader(struct fby_loader *l)
 	fby_pool_finish(&l->pool);
 	fby_stuck_finish(&l->stuck);
 	fby_index_close(l->index);
+	fby_owner_finish(&l->owner);
 	free(l);
 }
 
@@ -151,7 +151,7 @@ static struct fby_loader *new_loader(void)
 
 	if (!l)
 		return NULL;
-	l->pid = getpid();
+	fby_owner_init(&l->owner);
 	atomic_store(&l->refs, 1);
 	for (int i = 0; i < FBY_N_OBJECTS; i++)
 		l->pool.fd[i] = -1;
@@ -198,13 +198,13 @@ int fby_loader_check_owner(const struct fby_loader *l)
 {
 	if (!l)
 		return fby_fail(-EINVAL, "a NULL loader");
-	if (l->pid == getpid())
+	if (fby_owner_is_here(&l->owner))
 		return 0;
 	return fby_fail(
 		-EOWNERDEAD,
 		"this loader belongs to process %d; a forked child cannot use it, only "
 		"read batches it inherited",
-		l->pid);
+		l->owner.pid);
 }
 
 int fby_loader_check_call(const struct fby_loader *l, const void *result)
@@ -222,7 +222,7 @@ void fby_loader_unref(struct fby_loader *l)
 
 void fby_loader_close(struct fby_loader *l)
 {
-	if (!l || l->pid != getpid())
+	if (!l || !fby_owner_is_here(&l->owner))
 		return;
 	fby_supervisor_stop(&l->supervisor);
 	fby_loader_unref(l);

@@ -8,6 +8,7 @@
 
 #include "lib/dataset.h"
 #include "lib/forebay.h"
+#include "lib/owner.h"
 #include "lib/plan.h"
 #include "lib/pool.h"
 #include "lib/stats.h"
@@ -16,9 +17,9 @@
 #include "lib/window.h"
 
 struct fby_loader {
-	int pid; /* of the process that opened it: a forked child is another */
-	_Atomic uint32_t refs; /* one for the open loader, one for each lease */
-	bool check;            /* FOREBAY_CHECK=1 */
+	struct fby_owner owner; /* the process that opened it, and not its child */
+	_Atomic uint32_t refs;  /* one for the open loader, one for each lease */
+	bool check;             /* FOREBAY_CHECK=1 */
 	bool end_is_due; /* the last batch was its epoch's last: FBY_END comes next */
 	bool seeking;
 	struct fby_part seek_to;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SLICE_NS 100000000u
 
@@ -252,7 +251,7 @@ int fby_loader_bad_sample(struct fby_loader *l, const struct fby_batch *batch, u
 
 void fby_loader_release(struct fby_loader *l, const struct fby_batch *batch)
 {
-	if (!l || !batch || l->pid != getpid() ||
+	if (!l || !batch || !fby_owner_is_here(&l->owner) ||
 	    !fby_slots_release(&l->window.slots, batch->slot, batch->seq))
 		return;
 	fby_supervisor_wake(&l->supervisor);
