@@ -14,7 +14,7 @@ void fby_order_init(struct fby_order *order, uint64_t n, bool shuffle, uint64_t 
 	uint32_t bits = bits_for(n);
 
 	assert(n >= 1);
-	bits = bits < 2 ? 2 : bits;
+	bits = bits < 8 ? 8 : bits; /* narrower halves shuffle unevenly */
 	*order = (struct fby_order){ .n = n,
 				     .shuffle = shuffle,
 				     .left_bits = bits / 2,

@@ -4,9 +4,9 @@
  * (n, seed, epoch) that may start anywhere: no table, no state.
  *
  * Shuffled: a permutation of 0..n-1 by a Feistel network of eight rounds over the
- * smallest power of two that holds n, walked along its cycle until it falls below n
- * (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).  The
- * round keys are Philox numbers of (seed, epoch).
+ * smallest power of two that holds n, 256 at least, walked along its cycle until it
+ * falls below n (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA
+ * 2002).  The round keys are Philox numbers of (seed, epoch).
  */
 #ifndef FBY_ORDER_H
 #define FBY_ORDER_H

@@ -111,6 +111,33 @@ static void no_sample_prefers_a_place(void **state)
 			assert_in_range(count[i][k], n / 5 * 9 / 10, n / 5 * 11 / 10);
 }
 
+/* Pearson's statistic over places and samples; its mean is (n - 1)^2. */
+static double unevenness(uint64_t n, uint64_t epochs)
+{
+	double expected = (double)epochs / (double)n, sum = 0;
+	unsigned count[16][16] = { { 0 } };
+	struct fby_order order;
+
+	for (uint64_t e = 0; e < epochs; e++) {
+		fby_order_init(&order, n, true, 7, e);
+		for (uint64_t p = 0; p < n; p++)
+			count[p][fby_order_at(&order, p)]++;
+	}
+	for (uint64_t p = 0; p < n; p++)
+		for (uint64_t s = 0; s < n; s++)
+			sum += (count[p][s] - expected) * (count[p][s] - expected) /
+			       expected;
+	return sum;
+}
+
+/* Halves of one or two bits put sample 3 of 5 in the first place 5 % too often. */
+static void few_samples_are_shuffled_evenly(void **state)
+{
+	(void)state;
+	for (uint64_t n = 2; n <= 12; n++)
+		assert_true(unevenness(n, 100000) < 3 * (double)((n - 1) * (n - 1)));
+}
+
 static void all_orders_of_three_occur(void **state)
 {
 	unsigned count[27] = { 0 }, n = 12000;
@@ -156,6 +183,7 @@ int main(void)
 		cmocka_unit_test(sequential_order_is_the_position),
 		cmocka_unit_test(epochs_and_seeds_differ),
 		cmocka_unit_test(no_sample_prefers_a_place),
+		cmocka_unit_test(few_samples_are_shuffled_evenly),
 		cmocka_unit_test(all_orders_of_three_occur),
 		cmocka_unit_test(neighbours_are_torn_apart),
 	};

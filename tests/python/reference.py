@@ -32,7 +32,7 @@ def scramble(x):
 def order(n, seed, epoch):
     """The shuffled samples of an epoch."""
     key = draw(seed, epoch, 0, ORDER, 0) + draw(seed, epoch, 0, ORDER, 1)
-    bits = max(2, (n - 1).bit_length())
+    bits = max(8, (n - 1).bit_length())
     right_bits = bits - bits // 2
     left_mask, right_mask = 2**(bits // 2) - 1, 2**right_bits - 1
 
