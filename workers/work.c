@@ -45,9 +45,9 @@ static void make_row(struct fby_work *w, const struct fby_claim *claim)
 	if (row.status != FBY_ROW_GOOD)
 		memcpy(fby_ticket_reason(p, t, claim->row), report.reason,
 		       FBY_REASON_BYTES);
+	count_row(record, &report); /* first: who has the batch finds its rows counted */
 	row.end_ns = fby_now();
 	fby_ticket_commit(p, claim, &row);
-	count_row(record, &report);
 }
 
 int fby_work_one(struct fby_work *w)
