@@ -157,7 +157,6 @@ static const struct member members[] = {
 	M(fby_worker_record, slices_needed),
 	M(fby_worker_record, error),
 	M(fby_worker_record, incarnation),
-	M(fby_worker_record, cpu),
 	M(fby_row, status),
 	M(fby_row, worker),
 	M(fby_row, start_ns),

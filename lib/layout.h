@@ -96,7 +96,7 @@ struct fby_worker_record {
 	alignas(FBY_LINE) _Atomic uint64_t samples, bytes, stage_ns[FBY_N_STAGES];
 	_Atomic uint64_t sleeps, slices_needed;
 	char error[FBY_ERROR_BYTES];
-	alignas(FBY_LINE) _Atomic uint32_t incarnation, cpu; /* by the trainer side */
+	alignas(FBY_LINE) _Atomic uint32_t incarnation; /* by the trainer side */
 };
 
 /* What the holder of a claim says of its row before the commit. */
