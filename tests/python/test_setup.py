@@ -39,7 +39,7 @@ class Machine:
 @pytest.fixture(name="machine")
 def make_machine(tmp_path):
     machine = Machine(tmp_path)
-    note = f'echo "${{0##*/}} $*" >> {machine.log}'
+    note = f'[ "$2" = -s ] || echo "${{0##*/}} $*" >> {machine.log}'
     machine.lacks()
     machine.add("id", "echo 0")
     machine.add("apt-get", note)
@@ -65,6 +65,13 @@ def test_removed_package_with_its_settings_left_is_missing(machine):
 def test_package_on_hold_is_there(machine):
     machine.add("dpkg-query", 'echo "hold ok installed"')
     assert machine.setup("build")[0] == 0
+
+
+def test_installation_shows_what_it_does_but_its_rehearsal_does_not(machine):
+    machine.lacks("gcc")
+    machine.add("apt-get", 'echo "$2 to tell"')
+    status, text, _ = machine.setup("build")
+    assert (status, text.count("to tell")) == (0, 1) and text.endswith("-y to tell\n")
 
 
 def test_lists_are_fetched_once_when_the_first_try_fails(machine):
