@@ -47,6 +47,17 @@ static int open_other(struct fby_replace *replace)
 	return fby_fail_errno(-errno, "write '%s'", replace->file);
 }
 
+/* Root could put a file in the place of /dev/null. */
+static int refuse_special(const char *file)
+{
+	struct stat st;
+
+	if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	return fby_fail(-EINVAL, "'%s' is no ordinary file and cannot be replaced by one",
+			file);
+}
+
 int fby_replace_create(const char *file, struct fby_replace **ret_replace)
 {
 	struct fby_replace *replace = calloc(1, sizeof(*replace));
@@ -61,6 +72,8 @@ int fby_replace_create(const char *file, struct fby_replace **ret_replace)
 	}
 	memcpy(replace->file, file, strlen(file) + 1);
 	set_folder(replace);
+	if ((r = refuse_special(file)) < 0)
+		goto fail;
 	if ((r = open_other(replace)) < 0)
 		goto fail;
 	*ret_replace = replace;

@@ -175,3 +175,12 @@ def test_real_photographs(tmp_path):
     root = os.path.realpath(IMAGENET)
     want, _ = expected(root)
     assert listed(root, tmp_path / "a.idx") == want
+
+
+def test_output_that_is_no_ordinary_file_is_left_alone(tmp_path):
+    fill(tmp_path, "data/a/1.jpg")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", "data"):
+        done = run("--output", tmp_path / name, tmp_path / "data")
+        assert done.returncode == 3 and b"no ordinary file" in done.stderr
+        assert not (tmp_path / name).is_file()
