@@ -58,8 +58,6 @@ static int parse_number(const char *option, const char *text, uint32_t *ret_numb
 static int parse_option(struct arguments *a, int option, const char *text)
 {
 	struct fby_settings *s = &a->options.settings;
-	uint32_t seed = 0;
-	int r;
 
 	switch (option) {
 	case 'w':
@@ -73,9 +71,7 @@ static int parse_option(struct arguments *a, int option, const char *text)
 	case 'l':
 		return parse_number("slots", text, &s->n_slots);
 	case 'r':
-		r = parse_number("seed", text, &seed);
-		s->seed = seed;
-		return r;
+		return fby_parse_number(text, UINT64_MAX, &s->seed);
 	case 'd':
 		return parse_dtype(text, &s->dtype);
 	case 'j':
@@ -242,23 +238,42 @@ static json_t *to_json(const struct arguments *a, const struct fby_bench_result 
 	return o;
 }
 
-static int write_json(const struct arguments *a, const struct fby_bench_result *r)
+/* Opened before the run, which may take long: what cannot be written is told at once. */
+static int open_json(const struct arguments *a, FILE **ret_file)
+{
+	*ret_file = NULL;
+	if (!a->json)
+		return 0;
+	*ret_file = strcmp(a->json, "-") ? fopen(a->json, "we") : stdout;
+	return *ret_file ? 0 : fby_fail_errno(-errno, "write '%s'", a->json);
+}
+
+static int write_json(const struct arguments *a, const struct fby_bench_result *r,
+		      FILE *file)
 {
 	json_t *object = to_json(a, r);
-	int written = strcmp(a->json, "-") == 0
-			      ? json_dumpf(object, stdout, JSON_INDENT(2))
-			      : json_dump_file(object, a->json, JSON_INDENT(2));
+	int written = json_dumpf(object, file, JSON_INDENT(2));
 
 	json_decref(object);
-	if (written == 0)
-		return 0;
-	return fby_fail(-EIO, "'%s' cannot be written", a->json);
+	if (written < 0 || fputc('\n', file) < 0 || fflush(file) < 0)
+		return fby_fail_errno(-errno, "write '%s'", a->json);
+	return 0;
+}
+
+static int tell(const struct arguments *a, const struct fby_bench_result *r, FILE *json)
+{
+	if (json != stdout)
+		print_result(a, r);
+	if (fflush(stdout) < 0)
+		return fby_fail_errno(-errno, "standard output");
+	return json ? write_json(a, r, json) : 0;
 }
 
 int fby_cmd_bench(int argc, char **argv)
 {
 	struct fby_bench_result result;
 	struct arguments a;
+	FILE *json;
 	int r = parse(argc, argv, &a);
 
 	if (r > 0) {
@@ -267,11 +282,13 @@ int fby_cmd_bench(int argc, char **argv)
 	}
 	if (r < 0)
 		return fby_complain(FBY_EXIT_USE);
+	if (open_json(&a, &json) < 0)
+		return fby_complain(FBY_EXIT_SYSTEM);
 	r = fby_bench_run(&a.options, &result);
-	if (r == 0 && !(a.json && !strcmp(a.json, "-")))
-		print_result(&a, &result);
-	if (r == 0 && a.json)
-		r = write_json(&a, &result);
+	if (r == 0)
+		r = tell(&a, &result, json);
 	fby_bench_finish(&result);
+	if (json && json != stdout)
+		fclose(json);
 	return r < 0 ? fby_complain(FBY_EXIT_SYSTEM) : FBY_EXIT_YES;
 }
