@@ -68,8 +68,10 @@ static int parse(int argc, char **argv, struct arguments *ret)
 		else if (fby_parse_number(optarg, UINT64_MAX, &a.n_listed) < 0)
 			return fby_complain(FBY_EXIT_USE);
 	}
-	if (optind + 1 != argc)
+	if (optind + 1 != argc) {
+		fprintf(stderr, "forebay: index: one PATH is needed\n");
 		return FBY_EXIT_USE;
+	}
 	a.path = argv[optind];
 	*ret = a;
 	return -1;
