@@ -33,7 +33,7 @@ int fby_fail_errno(int code, const char *format, ...)
 	va_start(ap, format);
 	keep(format, ap);
 	va_end(ap);
-	n = strlen(text);
+	n = fby_min(strlen(text), sizeof(text) - sizeof(reason)); /* the reason counts */
 	snprintf(text + n, sizeof(text) - n, ": %s",
 		 strerror_r(-code, reason, sizeof(reason)));
 	return code;

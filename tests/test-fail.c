@@ -39,6 +39,7 @@ static void long_text_is_cut(void **state)
 	assert_int_equal(fby_fail_errno(-EIO, "%s", text), -EIO);
 	assert_true(strlen(fby_error()) > 200);
 	assert_true(strlen(fby_error()) < sizeof(text));
+	assert_non_null(strstr(fby_error(), ": Input/output error"));
 }
 
 static void *say_something_else(void *arg)
