@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 _live: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
 
-def _number(name: str, value: Any, lowest: int, highest: int) -> int:
+def _number(name: str, value: Any, lowest: int, highest: int, other: str = "") -> int:
     """A whole number within bounds; ValueError otherwise."""
     try:
         number = operator.index(value)
     except TypeError:
         number = lowest - 1
     if isinstance(value, bool) or not lowest <= number <= highest:
-        raise ValueError(f"{name} must be a whole number from {lowest} to {highest}, "
+        raise ValueError(f"{name} must be {other}a whole number from {lowest} to {highest}, "
                          f"not {value!r}")
     return number
 
 
-def _number_or_auto(name: str, value: Any, highest: int) -> int:
-    """The same from 1; "auto" is the library's 0."""
+def _number_or_auto(name: str, value: Any, lowest: int, highest: int) -> int:
+    """The same, or "auto", the library's 0."""
     if isinstance(value, str) and value == "auto":
         return 0
-    return _number(name, value, 1, highest)
+    return _number(name, value, lowest, highest, '"auto" or ')
 
 
 def _choice(name: str, value: Any, choices: Dict[str, int], suffix: str = "") -> int:
@@ -137,8 +137,8 @@ class Loader:
         if dtype is None:
             dtype = "float32" if any(isinstance(t, Normalize) for t in pipeline) else "uint8"
         s.batch_size = _number("batch_size", batch_size, 1, 65536)
-        s.n_workers = _number_or_auto("workers", workers, 1024)
-        s.n_slots = _number_or_auto("slots", slots, 256)
+        s.n_workers = _number_or_auto("workers", workers, 1, 1024)
+        s.n_slots = _number_or_auto("slots", slots, 2, 256)
         s.dtype = _choice("dtype", dtype, _ffi.DTYPES)
         s.memory_format = _choice("memory_format", memory_format, _ffi.MEMORY_FORMATS, "_format")
         s.shuffle, s.drop_last = bool(shuffle), bool(drop_last)
