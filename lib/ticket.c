@@ -140,7 +140,7 @@ void fby_ticket_open(const struct fby_pool *p, uint64_t seq,
 		atomic_store(&fby_ticket_bad(p, t)[w], 0);
 		atomic_store(&fby_ticket_done(p, t)[w], 0);
 	}
-	/* From the first of these stores on, a row can be taken: pairs with try_claim. */
+	/* Before the word: who sees it OPEN finds FREE claims.  Pairs with try_claim. */
 	for (uint32_t i = 0; i < p->geo.batch; i++)
 		atomic_store(&fby_ticket_claims(p, t)[i],
 			     claim_word(seq, 0, 0,
@@ -156,14 +156,16 @@ static void close_row(const struct fby_pool *p, struct fby_ticket *t, uint32_t r
 	set_done(p, t, row);
 }
 
-/* The word first: recovery must know that a row given back is not wanted. */
+/*
+ * The word first: recovery must know that a row given back is not wanted.  All claims,
+ * since those behind the last row are CLOSED: n is not needed, which is input here.
+ */
 void fby_ticket_drain(const struct fby_pool *p, uint64_t seq)
 {
 	struct fby_ticket *t = fby_pool_ticket(p, seq);
-	uint32_t n = atomic_load(&t->n);
 
 	atomic_store(&t->word, fby_ticket_word(seq, FBY_TICKET_DRAIN));
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < p->geo.batch; i++) {
 		_Atomic uint64_t *claim = &fby_ticket_claims(p, t)[i];
 		uint64_t word = atomic_load(claim);
 
@@ -179,7 +181,6 @@ void fby_ticket_empty(const struct fby_pool *p, uint64_t seq)
 {
 	struct fby_ticket *t = fby_pool_ticket(p, seq);
 
-	assert(fby_ticket_all_done(p, t, atomic_load(&t->n)));
 	atomic_store(&t->word, fby_ticket_word(seq, FBY_TICKET_EMPTY));
 }
 
@@ -222,12 +223,12 @@ uint32_t fby_ticket_take_back(const struct fby_pool *p, struct fby_ticket *t,
 			      uint32_t dead, enum fby_death how, uint32_t *ret_poisoned)
 {
 	uint32_t state = (uint32_t)atomic_load(&t->word) & 0xff;
-	uint32_t n = atomic_load(&t->n), back = 0;
+	uint32_t back = 0;
 
 	*ret_poisoned = 0;
 	if (state == FBY_TICKET_EMPTY)
 		return 0;
-	for (uint32_t i = 0; i < n && i < p->geo.batch; i++) {
+	for (uint32_t i = 0; i < p->geo.batch; i++) {
 		uint64_t word = atomic_load(&fby_ticket_claims(p, t)[i]);
 
 		if (fby_claim_owner(word) != fby_owner_of(dead) ||

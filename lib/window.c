@@ -209,7 +209,7 @@ uint32_t fby_window_depth(struct fby_window *w)
 	uint64_t seq = atomic_load(&w->pool->ctl->deliver);
 	uint32_t depth = 0;
 
-	while (is_done(w, seq + depth))
+	while (depth < w->slots.n && is_done(w, seq + depth))
 		depth++;
 	return depth;
 }

@@ -292,6 +292,39 @@ static void scribbled_number_of_rows_does_no_harm(void **state)
 	assert_int_equal(take_right()->part.n, BATCH);
 }
 
+/* It led a drain behind the end of the segment, and recovery past the dead one's row. */
+static void scribbled_number_of_rows_does_not_lead_a_drain_astray(void **state)
+{
+	struct fby_claim claim;
+	uint64_t seq;
+
+	(void)state;
+	fby_window_fill(&window);
+	seq = atomic_load(&pool.ctl->deliver);
+	assert_true(fby_ticket_claim(&pool, seq, 1, &claim));
+	assert_true(fby_ticket_claim(&pool, seq, 1, &claim));
+	atomic_store(&fby_pool_ticket(&pool, seq)->n, 1);
+	atomic_store(&fby_pool_ticket(&pool, seq + 1)->n, UINT32_MAX);
+	fby_window_drain(&window);
+	assert_int_equal(fby_window_recover(&window, 1, FBY_DEATH_KILL).taken_back, 2);
+	assert_true(fby_window_drain_step(&window));
+}
+
+/* The done bits of an empty ticket stay: a look at the depth went round for ever. */
+static void scribbled_end_of_the_window_has_a_depth(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < SLOTS + 2; i++) {
+		fby_window_fill(&window);
+		work_all(0);
+		release(take_right());
+	}
+	fby_window_fill(&window);
+	work_all(0);
+	atomic_store(&pool.ctl->open, UINT64_MAX);
+	assert_int_equal(fby_window_depth(&window), SLOTS);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, create, finish)
 
 int main(void)
@@ -312,6 +345,8 @@ int main(void)
 		CASE(recovery_posts_every_semaphore),
 		CASE(row_of_poison_is_told_and_the_batch_delivered),
 		CASE(scribbled_number_of_rows_does_no_harm),
+		CASE(scribbled_number_of_rows_does_not_lead_a_drain_astray),
+		CASE(scribbled_end_of_the_window_has_a_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
