@@ -84,7 +84,7 @@ static bool find_row(const struct fby_pool *p, uint64_t seq, uint32_t worker, ui
 	return false;
 }
 
-/* n and slot come from shared memory: bounded before they are used. */
+/* n and slot come from shared memory: the caller checks them, with the row in hand. */
 bool fby_ticket_claim(const struct fby_pool *p, uint64_t seq, uint32_t worker,
 		      struct fby_claim *ret_claim)
 {
@@ -93,8 +93,8 @@ bool fby_ticket_claim(const struct fby_pool *p, uint64_t seq, uint32_t worker,
 
 	if (atomic_load(&t->word) != fby_ticket_word(seq, FBY_TICKET_OPEN))
 		return false;
-	n = atomic_load(&t->n);
-	if (n > p->geo.batch || !find_row(p, seq, worker, n, &row))
+	n = (uint32_t)fby_min(atomic_load(&t->n), p->geo.batch);
+	if (!find_row(p, seq, worker, n, &row))
 		return false;
 	/* The claim holds the ticket: n and slot are this generation's from here on. */
 	*ret_claim = (struct fby_claim){ .ticket = t,

@@ -113,7 +113,8 @@ bool fby_ticket_is_owned(const struct fby_pool *p, struct fby_ticket *t, uint32_
 
 /*
  * Claims a free row of ticket `seq`: where the hint says, then wherever one is left.
- * False: none, or the ticket is not open.
+ * False: none, or the ticket is not open.  Its n and slot are what the shared memory
+ * says: to be checked before they are used.
  */
 bool fby_ticket_claim(const struct fby_pool *p, uint64_t seq, uint32_t worker,
 		      struct fby_claim *ret_claim);

@@ -152,12 +152,17 @@ static void ticket_that_is_empty_is_not_claimed(void **state)
 	assert_true(claims_nothing(1));
 }
 
-static void number_of_rows_beyond_the_batch_is_refused(void **state)
+static void number_of_rows_beyond_the_batch_is_told_and_leads_nowhere(void **state)
 {
 	struct fby_ticket *t = open_ticket(1, 2);
+	struct fby_claim claim;
 
 	(void)state;
-	atomic_store(&t->n, BATCH + 1);
+	atomic_store(&t->n, UINT32_MAX);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(fby_ticket_claim(&pool, 1, 0, &claim));
+		assert_int_equal(claim.n, UINT32_MAX);
+	}
 	assert_true(claims_nothing(1));
 }
 
@@ -389,7 +394,7 @@ int main(void)
 		CASE(ticket_with_another_number_is_not_claimed),
 		CASE(generation_wraps_at_two_to_the_32),
 		CASE(ticket_that_is_empty_is_not_claimed),
-		CASE(number_of_rows_beyond_the_batch_is_refused),
+		CASE(number_of_rows_beyond_the_batch_is_told_and_leads_nowhere),
 		CASE(batch_of_any_size_is_complete_once),
 		CASE(last_commit_in_any_word_completes_the_batch),
 		CASE(bad_row_is_marked_before_its_commit_and_no_other_is),

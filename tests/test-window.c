@@ -7,6 +7,7 @@
 #include "lib/window.h"
 #include "tests/rows.h"
 #include "tests/unit.h"
+#include <errno.h>
 
 #define SLOTS   3
 #define WORKERS 2
@@ -310,6 +311,21 @@ static void scribbled_number_of_rows_does_not_lead_a_drain_astray(void **state)
 	assert_true(fby_window_drain_step(&window));
 }
 
+/* Workers saw no row in such a ticket, and everybody waited for ever. */
+static void scribbled_ticket_is_named_by_the_worker_that_finds_it(void **state)
+{
+	struct fby_ticket *t;
+
+	(void)state;
+	fby_window_fill(&window);
+	t = fby_pool_ticket(&pool, atomic_load(&pool.ctl->deliver));
+	atomic_store(&t->n, BATCH + 1);
+	assert_int_equal(rows_work(&pool, 0), -EBADMSG);
+	atomic_store(&t->n, BATCH);
+	t->slot = SLOTS;
+	assert_int_equal(rows_work(&pool, 0), -EBADMSG);
+}
+
 /* The done bits of an empty ticket stay: a look at the depth went round for ever. */
 static void scribbled_end_of_the_window_has_a_depth(void **state)
 {
@@ -346,6 +362,7 @@ int main(void)
 		CASE(row_of_poison_is_told_and_the_batch_delivered),
 		CASE(scribbled_number_of_rows_does_no_harm),
 		CASE(scribbled_number_of_rows_does_not_lead_a_drain_astray),
+		CASE(scribbled_ticket_is_named_by_the_worker_that_finds_it),
 		CASE(scribbled_end_of_the_window_has_a_depth),
 	};
 
