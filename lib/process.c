@@ -34,15 +34,19 @@ static int lift(const int *fd, unsigned n_fds, int *ret_high)
 	return 0;
 }
 
+/* Where one is left out, what the trainer has inherited itself must not stand there. */
 static int fill_actions(posix_spawn_file_actions_t *actions, const int *high,
 			unsigned n_fds)
 {
 	int r = 0;
 
-	for (unsigned i = 0; r == 0 && i < n_fds; i++)
-		if (high[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(actions, high[i],
-							     FBY_FIRST_FD + (int)i);
+	for (unsigned i = 0; r == 0 && i < n_fds; i++) {
+		int target = FBY_FIRST_FD + (int)i;
+
+		r = high[i] < 0
+			    ? posix_spawn_file_actions_addclose(actions, target)
+			    : posix_spawn_file_actions_adddup2(actions, high[i], target);
+	}
 	return r;
 }
 
@@ -118,19 +122,31 @@ static bool pidfd_says_over(int pidfd)
 	return poll(&p, 1, 0) == 1;
 }
 
+static int look(idtype_t by, int id, siginfo_t *ret_info)
+{
+	int r;
+
+	do
+		r = waitid(by, (id_t)id, ret_info, WEXITED | WNOHANG);
+	while (r < 0 && errno == EINTR);
+	return r;
+}
+
 /*
- * The status may have been taken by others (SIGCHLD ignored, a wait for any child):
- * then waitid says ECHILD, and the pidfd, or kill(2), has the last word.
+ * By pidfd, where the kernel can wait for one (5.4): by number it may be another child
+ * by now.  The status may have been taken by others (SIGCHLD ignored, a wait for any
+ * child): then waitid says ECHILD, and the pidfd, or kill(2), has the last word.
  */
 bool fby_process_is_over(struct fby_process *process, struct fby_ending *ret_ending)
 {
 	siginfo_t info = { .si_pid = 0 };
-	int r;
+	int r = -1;
 
 	*ret_ending = (struct fby_ending){ .known = false };
-	do
-		r = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG);
-	while (r < 0 && errno == EINTR);
+	if (process->pidfd >= 0)
+		r = look(P_PIDFD, process->pidfd, &info);
+	if (process->pidfd < 0 || (r < 0 && errno == EINVAL))
+		r = look(P_PID, process->pid, &info);
 	if (r == 0 && info.si_pid == 0)
 		return false;
 	if (r == 0) {

@@ -27,8 +27,8 @@ struct fby_ending {
 /*
  * Starts argv[0] as the leader of its own process group, with no signal blocked and
  * all at their defaults.  fd[i] becomes descriptor FBY_FIRST_FD + i, whatever
- * numbers they have here; -1 leaves one out.  To be called on a thread that lives as
- * long as the child is wanted: PR_SET_PDEATHSIG means that thread.
+ * numbers they have here; where one is -1, nothing is open.  To be called on a thread
+ * that lives as long as the child is wanted: PR_SET_PDEATHSIG means that thread.
  */
 int fby_process_start(struct fby_process *process, char *const argv[], const int *fd,
 		      unsigned n_fds);

@@ -119,6 +119,25 @@ static void program_that_is_not_there_is_named(void **state)
 	fby_process_signal(&process, SIGKILL); /* kills nobody */
 }
 
+/* Others reaped it, and its number went to another child of ours. */
+static void number_of_another_child_does_not_hide_a_death(void **state)
+{
+	struct fby_process gone = start_shell("exit 0");
+	struct fby_process other = start_shell("exec sleep 100");
+	struct fby_process mixed = { .pid = other.pid, .pidfd = gone.pidfd };
+	struct fby_ending ending;
+
+	(void)state;
+	if (gone.pidfd < 0)
+		skip();
+	assert_int_equal(waitpid(gone.pid, NULL, 0), gone.pid);
+	assert_true(fby_process_is_over(&mixed, &ending));
+	assert_false(ending.known);
+	fby_process_finish(&gone);
+	fby_process_signal(&other, SIGKILL);
+	assert_int_equal(await(&other).code, SIGKILL);
+}
+
 /* ---- descriptors ---- */
 
 static int file_with(char letter)
@@ -196,6 +215,26 @@ static void descriptor_that_is_left_out_is_closed_there(void **state)
 	assert_int_equal(await(&process).code, 0);
 	close(kept);
 	close(closed);
+}
+
+/* A worker took what stood there for its trainer's pidfd. */
+static void nothing_inherited_stands_where_a_descriptor_is_left_out(void **state)
+{
+	char *const argv[] = { (char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
+			       (char *)(uintptr_t) "[ ! -e /proc/self/fd/4 ]", NULL };
+	const int none[2] = { -1, -1 };
+	int before = fcntl(4, F_DUPFD_CLOEXEC, 100);
+	struct fby_process process;
+
+	(void)state;
+	assert_int_equal(dup3(1, 4, 0), 4);
+	assert_int_equal(fby_process_start(&process, argv, none, 2), 0);
+	assert_int_equal(await(&process).code, 0);
+	if (before < 0)
+		close(4);
+	else
+		dup3(before, 4, O_CLOEXEC);
+	close(before);
 }
 
 static void start_and_end_leak_no_descriptor(void **state)
@@ -297,9 +336,11 @@ int main(void)
 		cmocka_unit_test(signal_that_ended_it_is_told),
 		cmocka_unit_test(process_that_runs_is_not_over_until_it_is_killed),
 		cmocka_unit_test(stopped_process_is_not_over),
+		cmocka_unit_test(number_of_another_child_does_not_hide_a_death),
 		cmocka_unit_test(program_that_is_not_there_is_named),
 		cmocka_unit_test(descriptors_arrive_at_their_numbers_wherever_they_lie),
 		cmocka_unit_test(descriptor_that_is_left_out_is_closed_there),
+		cmocka_unit_test(nothing_inherited_stands_where_a_descriptor_is_left_out),
 		cmocka_unit_test(start_and_end_leak_no_descriptor),
 		cmocka_unit_test(child_blocks_and_ignores_nothing),
 		cmocka_unit_test(death_is_seen_while_sigchld_is_ignored),
