@@ -34,6 +34,14 @@ static uint32_t n_workers(const struct fby_supervisor *s)
 	return s->window->pool->geo.n_workers;
 }
 
+static bool all_gone(const struct fby_supervisor *s)
+{
+	for (uint32_t i = 0; i < n_workers(s); i++)
+		if (s->hand[i].process.pid)
+			return false;
+	return true;
+}
+
 /* ---- failing ---- */
 
 /* No worker is coming back: whoever waits shall wake up and read the text. */
@@ -53,6 +61,36 @@ static void fail_pool(struct fby_supervisor *s, const char *why)
 const char *fby_supervisor_failure(const struct fby_supervisor *s)
 {
 	return atomic_load(&s->phase) == PHASE_FAILED ? s->text : NULL;
+}
+
+/* ---- counting failures ---- */
+
+static uint64_t rows_made(const struct fby_supervisor *s)
+{
+	uint64_t sum = s->poisoned;
+
+	for (uint32_t i = 0; i < n_workers(s); i++)
+		sum += atomic_load(&fby_pool_worker(s->window->pool, i)->samples);
+	return sum;
+}
+
+/* Any row made by anybody means that the pool is not failing. */
+static void count_failure(struct fby_supervisor *s, uint32_t i)
+{
+	uint64_t made = rows_made(s);
+
+	if (made != s->progress)
+		for (uint32_t k = 0; k < n_workers(s); k++)
+			s->hand[k].failures = 0;
+	s->progress = made;
+	s->hand[i].failures++;
+}
+
+static uint64_t back_off_ns(uint32_t failures)
+{
+	static const uint64_t ms[] = { 0, 0, 100, 1000, 10000 };
+
+	return ms[fby_min(failures, FBY_ARRAY_SIZE(ms) - 1)] * 1000000u;
 }
 
 /* ---- starting ---- */
@@ -82,6 +120,21 @@ static int start_process(struct fby_supervisor *s, uint32_t i)
 	return fby_process_start(&s->hand[i].process, argv, fd, FBY_N_INHERITED);
 }
 
+/*
+ * What the system refuses now (memory, processes, descriptors) it may grant later: tried
+ * again, and believed only the third time while nobody else works.
+ */
+static void start_failed(struct fby_supervisor *s, uint32_t i)
+{
+	struct fby_hand *hand = &s->hand[i];
+
+	fby_log(FBY_LOG_RUN, "worker %u is missing: %s", i, fby_error());
+	count_failure(s, i);
+	hand->due_ns = fby_now() + fby_max(back_off_ns(hand->failures), SLICE_NS);
+	if (hand->failures >= 3 && all_gone(s))
+		fail_pool(s, fby_error());
+}
+
 static void start(struct fby_supervisor *s, uint32_t i)
 {
 	struct fby_worker_record *record = fby_pool_worker(s->window->pool, i);
@@ -89,9 +142,8 @@ static void start(struct fby_supervisor *s, uint32_t i)
 	atomic_store(&record->incarnation, atomic_load(&record->incarnation) + 1);
 	atomic_store(&record->state, FBY_WORKER_STARTING);
 	record->error[0] = 0;
-	if (start_process(s, i) == 0)
-		return;
-	fail_pool(s, fby_error());
+	if (start_process(s, i) < 0)
+		start_failed(s, i);
 }
 
 static void start_due(struct fby_supervisor *s)
@@ -141,34 +193,6 @@ static void describe(const struct fby_ending *ending, char *ret_text, size_t siz
 		snprintf(ret_text, size, "ended with status %d", ending->code);
 }
 
-static uint64_t rows_made(const struct fby_supervisor *s)
-{
-	uint64_t sum = s->poisoned;
-
-	for (uint32_t i = 0; i < n_workers(s); i++)
-		sum += atomic_load(&fby_pool_worker(s->window->pool, i)->samples);
-	return sum;
-}
-
-/* Any row made by anybody means that the pool is not failing. */
-static void count_failure(struct fby_supervisor *s, uint32_t i)
-{
-	uint64_t made = rows_made(s);
-
-	if (made != s->progress)
-		for (uint32_t k = 0; k < n_workers(s); k++)
-			s->hand[k].failures = 0;
-	s->progress = made;
-	s->hand[i].failures++;
-}
-
-static uint64_t back_off_ns(uint32_t failures)
-{
-	static const uint64_t ms[] = { 0, 0, 100, 1000, 10000 };
-
-	return ms[fby_min(failures, FBY_ARRAY_SIZE(ms) - 1)] * 1000000u;
-}
-
 /*
  * A worker that says itself that it cannot run is believed at once, one that ends before
  * it runs at the third time; killed ones only when every worker died four times in a
@@ -204,7 +228,7 @@ static void tell(struct fby_supervisor *s, uint32_t i, const struct fby_ending *
 		 what, record->error[0] ? ": " : "", record->error);
 }
 
-/* Take back, wake everybody, and only then start the next one: see PROTOCOL. */
+/* Take back, wake everybody, and only then start the next one: no row waits for that. */
 static void bury(struct fby_supervisor *s, uint32_t i, const struct fby_ending *ending)
 {
 	struct fby_hand *hand = &s->hand[i];
@@ -300,14 +324,6 @@ static void note_cpu_time(struct fby_supervisor *s)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	atomic_store(&s->window->pool->ctl->trainer.supervisor_cpu_ns,
 		     (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
-}
-
-static bool all_gone(const struct fby_supervisor *s)
-{
-	for (uint32_t i = 0; i < n_workers(s); i++)
-		if (s->hand[i].process.pid)
-			return false;
-	return true;
 }
 
 static void reap_at_end(struct fby_supervisor *s)

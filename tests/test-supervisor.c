@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -138,6 +139,14 @@ static uint32_t incarnations(uint32_t worker)
 	return atomic_load(&fby_pool_worker(&pool, worker)->incarnation);
 }
 
+static void await_incarnation(uint32_t worker, uint32_t n)
+{
+	uint64_t deadline = fby_now() + LONG_NS;
+
+	while (incarnations(worker) < n)
+		assert_true(fby_now() < deadline);
+}
+
 /* ---- life ---- */
 
 static void workers_make_batches_and_end_when_told(void **state)
@@ -256,6 +265,31 @@ static void program_that_is_not_there_fails_the_pool(void **state)
 	stop();
 }
 
+/* A process too many, at the wrong moment, ended a training run. */
+static void worker_that_cannot_be_started_now_is_started_later(void **state)
+{
+	char folder[] = "/tmp/forebay-XXXXXX", program[64];
+	uint32_t pid, before;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(program, sizeof(program), "%s/worker", folder);
+	assert_int_equal(symlink(FAKE_WORKER, program), 0);
+	start_with("", program);
+	pid = await_pid(0, 0);
+	await_pid(1, 0);
+	assert_int_equal(unlink(program), 0);
+	before = incarnations(0);
+	assert_int_equal(kill((int)pid, SIGKILL), 0);
+	await_incarnation(0, before + 2);
+	take_batches(5, 0);
+	assert_int_equal(symlink(FAKE_WORKER, program), 0);
+	await_pid(0, pid);
+	stop();
+	unlink(program);
+	rmdir(folder);
+}
+
 static void who_waits_is_woken_when_the_pool_fails(void **state)
 {
 	(void)state;
@@ -338,6 +372,7 @@ int main(void)
 		cmocka_unit_test(worker_of_another_build_fails_the_pool_at_once),
 		cmocka_unit_test(third_start_that_fails_fails_the_pool),
 		cmocka_unit_test(program_that_is_not_there_fails_the_pool),
+		cmocka_unit_test(worker_that_cannot_be_started_now_is_started_later),
 		cmocka_unit_test(who_waits_is_woken_when_the_pool_fails),
 		cmocka_unit_test(
 			sample_that_crashes_workers_is_poison_and_the_rest_goes_on),
