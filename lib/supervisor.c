@@ -142,6 +142,7 @@ static void start(struct fby_supervisor *s, uint32_t i)
 	atomic_store(&record->incarnation, atomic_load(&record->incarnation) + 1);
 	atomic_store(&record->state, FBY_WORKER_STARTING);
 	record->error[0] = 0;
+	atomic_store(&s->hand[i].kill_wanted, 0); /* the one before was meant */
 	if (start_process(s, i) < 0)
 		start_failed(s, i);
 }
@@ -352,16 +353,16 @@ static void end_workers(struct fby_supervisor *s, struct pollfd *fds)
 	atomic_store(&p->ctl->header.state, FBY_STATE_CLOSED);
 }
 
-/* The sleeper's flag goes up before the last look: pairs with fby_supervisor_wake. */
+/* The sleeper's flag goes up before each look: pairs with fby_supervisor_wake. */
 static void look_after(struct fby_supervisor *s, struct pollfd *fds)
 {
+	atomic_store(&s->asleep, 1);
 	while (!atomic_load(&s->stop)) {
-		atomic_store(&s->asleep, 1);
 		start_due(s);
 		fby_window_fill(s->window);
 		note_cpu_time(s);
 		sleep_a_while(s, fds);
-		atomic_store(&s->asleep, 0);
+		atomic_store(&s->asleep, 1);
 		bury_dead(s, fds + 1);
 	}
 }

@@ -336,7 +336,7 @@ static void stuck_worker_is_killed_and_its_sample_poison(void **state)
 		uint32_t owner = await_owner(0);
 
 		fby_supervisor_kill(&s, owner - 1);
-		while (atomic_load(&pool.ctl->trainer.deaths) == died)
+		while (atomic_load(&pool.ctl->trainer.rows_taken_back) == died)
 			assert_true(fby_now() < deadline);
 	}
 	take_batches(1, 1);
