@@ -5,6 +5,7 @@
  */
 #include "lib/forebay.h"
 #include "lib/pool.h"
+#include "lib/ticket.h"
 #include "tests/unit.h"
 #include "tools/live.h"
 #include <jansson.h>
@@ -138,6 +139,7 @@ static void counters_are_told_as_json(void **state)
 	assert_int_equal(number(worker, "pid"), 4711);
 	assert_int_equal(number(worker, "bytes_read"), 2500000);
 	assert_int_equal(number(worker, "row"), 4);
+	assert_true(json_is_null(json_object_get(worker, "sample")));
 	assert_string_equal(json_string_value(json_object_get(worker, "stage")), "store");
 	json_decref(list);
 }
@@ -153,6 +155,24 @@ static void counters_are_told_to_people(void **state)
 	assert_non_null(strstr(text, "4711 running"));
 	assert_non_null(strstr(text, "75.0"));
 	assert_non_null(strstr(text, "9/4 store"));
+}
+
+/* As soon as its batch is open, its row leads to a sample. */
+static void sample_of_a_worker_is_told(void **state)
+{
+	struct fby_ticket *t = fby_pool_ticket(*state, 9);
+	char text[16384];
+
+	fill(*state);
+	fby_ticket_samples(*state, t)[4] = 123456;
+	atomic_store(&t->word, 9 << 8 | FBY_TICKET_OPEN);
+	assert_int_equal(top("--once", text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "9/4 store sample 123456\n"));
+	assert_int_equal(top("--once --json", text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "\"sample\": 123456"));
+	atomic_store(&t->word, 10 << 8 | FBY_TICKET_OPEN);
+	assert_int_equal(top("--once", text, sizeof(text)), 0);
+	assert_null(strstr(text, "sample 1"));
 }
 
 /* A duplicate, as a worker has one. */
@@ -241,6 +261,7 @@ int main(void)
 		cmocka_unit_test(wrong_use_is_told),
 		with_pool(counters_are_told_as_json),
 		with_pool(counters_are_told_to_people),
+		with_pool(sample_of_a_worker_is_told),
 		with_pool(pool_is_told_once),
 		with_pool(pool_that_does_not_fit_is_refused_in_one_line),
 		with_pool(nonsense_in_records_does_no_harm),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/live.h"
 #include "lib/stats.h"
+#include "lib/ticket.h"
 #include "tools/quote.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -104,17 +105,37 @@ static double stage_share(const struct fby_worker_record *w, unsigned stage)
 	return ratio((double)atomic_load(&w->stage_ns[stage]), sum);
 }
 
+/* The sample it works on; false where none is known.  All of it is input. */
+static bool find_sample(const struct fby_pool *p, const struct fby_worker_record *w,
+			uint64_t *ret_sample)
+{
+	uint64_t seq = atomic_load(&w->seq), row = atomic_load(&w->row);
+	struct fby_ticket *t = fby_pool_ticket(p, seq);
+
+	if (atomic_load(&w->stage) == FBY_STAGE_IDLE || row >= p->geo.batch ||
+	    atomic_load(&t->word) != (seq << 8 | FBY_TICKET_OPEN))
+		return false;
+	*ret_sample = fby_ticket_samples(p, t)[row];
+	return true;
+}
+
 /* ---- for people ---- */
 
-static void print_worker(uint32_t i, const struct fby_worker_record *w)
+static void print_worker(const struct fby_pool *p, uint32_t i)
 {
+	const struct fby_worker_record *w = fby_pool_worker(p, i);
+	uint64_t sample;
+
 	printf("%6u %8u %-8s %10llu %10.1f", i, atomic_load(&w->pid), state_name(w),
 	       (unsigned long long)atomic_load(&w->samples),
 	       (double)atomic_load(&w->bytes) / 1e6);
 	for (unsigned k = 0; k < FBY_N_STAGES; k++)
 		printf(" %8.1f", 100 * stage_share(w, k));
-	printf("  %llu/%u %s\n", (unsigned long long)atomic_load(&w->seq),
+	printf("  %llu/%u %s", (unsigned long long)atomic_load(&w->seq),
 	       atomic_load(&w->row), doing(w));
+	if (find_sample(p, w, &sample))
+		printf(" sample %llu", (unsigned long long)sample);
+	printf("\n");
 }
 
 void fby_live_text(const struct fby_attached *attached)
@@ -142,25 +163,29 @@ void fby_live_text(const struct fby_attached *attached)
 		printf(" %8s", stage_name[k]);
 	printf(" %%  batch/row stage\n");
 	for (uint32_t i = 0; i < g->n_workers; i++)
-		print_worker(i, fby_pool_worker(&attached->pool, i));
+		print_worker(&attached->pool, i);
 }
 
 /* ---- JSON ---- */
 
 #define INT(n) ((json_int_t)(n))
 
-static json_t *json_worker(const struct fby_worker_record *w)
+static json_t *json_worker(const struct fby_pool *p, uint32_t i)
 {
+	const struct fby_worker_record *w = fby_pool_worker(p, i);
 	json_t *stages = json_object();
+	uint64_t sample;
+	bool known = find_sample(p, w, &sample);
 
 	for (unsigned k = 0; k < FBY_N_STAGES; k++)
 		json_object_set_new(stages, stage_name[k],
 				    json_integer(INT(atomic_load(&w->stage_ns[k]))));
-	return json_pack("{s:I, s:s, s:I, s:I, s:o, s:I, s:I, s:s, s:I, s:I}", "pid",
+	return json_pack("{s:I, s:s, s:I, s:I, s:o, s:I, s:I, s:o, s:s, s:I, s:I}", "pid",
 			 INT(atomic_load(&w->pid)), "state", state_name(w), "samples",
 			 INT(atomic_load(&w->samples)), "bytes_read",
 			 INT(atomic_load(&w->bytes)), "stage_ns", stages, "seq",
 			 INT(atomic_load(&w->seq)), "row", INT(atomic_load(&w->row)),
+			 "sample", known ? json_integer(INT(sample)) : json_null(),
 			 "stage", doing(w), "slices_needed",
 			 INT(atomic_load(&w->slices_needed)), "incarnation",
 			 INT(atomic_load(&w->incarnation)));
@@ -187,8 +212,7 @@ json_t *fby_live_json(const struct fby_attached *attached)
 
 	make_view(attached, &v);
 	for (uint32_t i = 0; i < g->n_workers; i++)
-		json_array_append_new(workers,
-				      json_worker(fby_pool_worker(&attached->pool, i)));
+		json_array_append_new(workers, json_worker(&attached->pool, i));
 	return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:I, s:I, "
 			 "s:I, s:I, s:o}",
 			 "trainer_pid", INT(v.header->trainer_pid), "command", v.command,
