@@ -98,7 +98,8 @@ class Loader:
     drop_last   leave out a last batch of less than batch_size rows
     seed        of order and transforms, 0 to 2**64 - 1.  The same seed gives the same
                 batches, with any number of workers.
-    workers     processes; "auto": the CPUs that this process may use
+    workers     processes; "auto": the CPUs that this process may use, less one for the
+                trainer of three or four, less two of five or more
     slots       batches that the pool holds; "auto": 6
     pillow      13 or 12: whose resized pixels are made.  They differ in few bytes, and
                 do not depend on the Pillow that is installed.
