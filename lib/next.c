@@ -32,11 +32,13 @@ static int no_slot(struct fby_loader *l)
 static void look_for_stuck(struct fby_loader *l)
 {
 	int worker = fby_stuck_slice(&l->stuck, &l->window);
+	char text[FBY_PATH_BYTES];
 
 	if (worker < 0)
 		return;
-	fby_log(FBY_LOG_ERROR, "worker %d made no progress for %u s: killed", worker,
-		l->stuck.limit / 10);
+	fby_stuck_describe(&l->pool, l->index, (uint32_t)worker, text, sizeof(text));
+	fby_log(FBY_LOG_ERROR, "no progress for %u s, killing %s", l->stuck.limit / 10,
+		text);
 	fby_supervisor_kill(&l->supervisor, (uint32_t)worker);
 }
 

@@ -18,6 +18,14 @@ void fby_stats_wait(struct fby_trainer_record *record, uint64_t ns, uint64_t han
 	atomic_store(&record->handover_ns, handover_ns);
 }
 
+const char *fby_stats_stage(uint32_t stage)
+{
+	static const char *const name[FBY_N_STAGES] = { "read", "decode", "resample",
+							"store", "idle" };
+
+	return stage < FBY_N_STAGES ? name[stage] : "?";
+}
+
 static void add_worker(const struct fby_worker_record *w, struct fby_stats *s)
 {
 	s->samples += atomic_load(&w->samples);

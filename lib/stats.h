@@ -22,6 +22,9 @@ uint32_t fby_stats_bucket(uint64_t ns);
 /* next had to wait `ns`; `handover_ns` from the last commit until it ran. */
 void fby_stats_wait(struct fby_trainer_record *record, uint64_t ns, uint64_t handover_ns);
 
+/* A stage of a worker's time in a word; "?" for a number that is none. */
+const char *fby_stats_stage(uint32_t stage);
+
 /* Sums the pool's counters; slots are the caller's. */
 void fby_stats_collect(const struct fby_pool *pool, struct fby_stats *ret_stats);
 

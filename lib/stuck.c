@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/stuck.h"
 #include "lib/fail.h"
+#include "lib/machine.h"
+#include "lib/stats.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int fby_stuck_init(struct fby_stuck *stuck, uint32_t n_workers, uint32_t limit)
 {
@@ -98,4 +102,33 @@ int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
 	if (!any_free)
 		stuck->quiet = 0;
 	return any_free && found < 0 ? age_all(stuck, p) : found;
+}
+
+/* wchan is "0" for a process that runs. */
+static void find_wait_channel(uint32_t pid, char *ret_text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/wchan", pid);
+	if (!fby_machine_read(path, ret_text, size) || !strcmp(ret_text, "0"))
+		snprintf(ret_text, size, "nothing");
+}
+
+/* The record is input: it was written by a process that is not well. */
+void fby_stuck_describe(const struct fby_pool *p, const struct fby_index *index,
+			uint32_t worker, char *ret_text, size_t size)
+{
+	struct fby_worker_record *record = fby_pool_worker(p, worker);
+	uint32_t pid = atomic_load(&record->pid), row = atomic_load(&record->row);
+	struct fby_ticket *t = fby_pool_ticket(p, atomic_load(&record->seq));
+	char file[FBY_PATH_BYTES] = "?", channel[64];
+
+	if (row < p->geo.batch &&
+	    fby_index_path(index, fby_ticket_samples(p, t)[row], file, sizeof(file)) < 0)
+		snprintf(file, sizeof(file), "?");
+	find_wait_channel(pid, channel, sizeof(channel));
+	snprintf(ret_text, size,
+		 "worker %u (pid %u), stage %s, waiting in the kernel for %s, at '%s'",
+		 worker, pid, fby_stats_stage(atomic_load(&record->stage)), channel,
+		 file);
 }

@@ -8,6 +8,7 @@
 #ifndef FBY_STUCK_H
 #define FBY_STUCK_H
 
+#include "lib/index.h"
 #include "lib/window.h"
 
 struct fby_stuck_worker {
@@ -31,5 +32,9 @@ void fby_stuck_finish(struct fby_stuck *stuck);
  * that reached the limit, whose count begins anew, or -1.
  */
 int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window);
+
+/* What a worker is at: process, stage, kernel function it waits in, and file. */
+void fby_stuck_describe(const struct fby_pool *pool, const struct fby_index *index,
+			uint32_t worker, char *ret_text, size_t size);
 
 #endif

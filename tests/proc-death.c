@@ -162,6 +162,41 @@ static void worker_that_hangs_while_attaching_is_replaced(void **state)
 	fby_loader_close(l);
 }
 
+/* What was logged, all in one: by the supervisor's thread, and by ours. */
+static char log_text[16384];
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep_log(int level, const char *text)
+{
+	size_t n;
+
+	(void)level;
+	pthread_mutex_lock(&log_lock);
+	n = strlen(log_text);
+	snprintf(log_text + n, sizeof(log_text) - n, "%s\n", text);
+	pthread_mutex_unlock(&log_lock);
+}
+
+static void was_logged(const char *text)
+{
+	pthread_mutex_lock(&log_lock);
+	if (!strstr(log_text, text))
+		fail_msg("'%s' is not in '%s'", text, log_text);
+	pthread_mutex_unlock(&log_lock);
+}
+
+/* Before anybody is killed the log says who, where, and with which file. */
+static void was_logged_with_its_file(unsigned id)
+{
+	char file[4200];
+
+	photos_file(feed_folder(), FEED_SAMPLES, FEED_CLASSES, id, file, sizeof(file));
+	was_logged(file);
+	was_logged("killing worker ");
+	was_logged(", stage ");
+	was_logged(", waiting in the kernel for ");
+}
+
 static void sample_that_never_ends_is_given_up_after_three_tries(void **state)
 {
 	struct fby_settings s = feed_settings(2, BATCH);
@@ -170,13 +205,32 @@ static void sample_that_never_ends_is_given_up_after_three_tries(void **state)
 
 	(void)state;
 	feed_use_faults("spin:142");
+	fby_set_log(FBY_LOG_ERROR, keep_log);
 	l = feed_open(&s);
 	l->stuck.limit = 6;
 	feed_epoch(l, 0);
 	stats = feed_stats(l);
 	assert_int_equal(stats.bad_rows, 1);
 	assert_int_equal(stats.deaths, 3);
+	was_logged_with_its_file(142);
 	fby_loader_close(l);
+}
+
+/* Nobody but the kernel knows why: the message names the most likely reason. */
+static void killed_worker_is_told_as_perhaps_out_of_memory(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	fby_set_log(FBY_LOG_RUN, keep_log);
+	l = feed_open(&s);
+	feed_worker(l, 0);
+	assert_true(feed_hit(l, 0, SIGKILL));
+	one_epoch_is_undisturbed(l, expected);
+	fby_loader_close(l);
+	was_logged("was killed (SIGKILL: perhaps out of memory)");
 }
 
 static void sample_that_hangs_once_is_made_by_another_worker(void **state)
@@ -323,10 +377,12 @@ static void sample_that_crashes_once_is_redone(void **state)
 	(void)state;
 	feed_use_faults("segv:142");
 	only_once();
+	fby_set_log(FBY_LOG_RUN, keep_log);
 	l = feed_open(&s);
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
 	assert_true(story_wait_until(one_row_was_taken_back, l));
+	was_logged(", sample 142; 1 rows taken back");
 	fby_loader_close(l);
 }
 
@@ -352,6 +408,7 @@ int main(void)
 		story(only_worker_stopped_without_a_row_is_replaced),
 		story(worker_that_hangs_while_attaching_is_replaced),
 		story(sample_that_never_ends_is_given_up_after_three_tries),
+		story(killed_worker_is_told_as_perhaps_out_of_memory),
 		story(sample_that_hangs_once_is_made_by_another_worker),
 		story(stopped_worker_does_not_keep_the_loader_from_closing),
 		story(stopped_worker_does_not_keep_a_seek_from_ending),

@@ -10,9 +10,6 @@
 
 #define COMMAND_BYTES 512
 
-static const char *const stage_name[FBY_N_STAGES] = { "read", "decode", "resample",
-						      "store", "idle" };
-
 /* Counters of a pool, and numbers made of them. */
 struct view {
 	const struct fby_header *header;
@@ -91,9 +88,7 @@ static const char *state_name(const struct fby_worker_record *w)
 
 static const char *doing(const struct fby_worker_record *w)
 {
-	uint32_t stage = atomic_load(&w->stage);
-
-	return stage < FBY_N_STAGES ? stage_name[stage] : "?";
+	return fby_stats_stage(atomic_load(&w->stage));
 }
 
 static double stage_share(const struct fby_worker_record *w, unsigned stage)
@@ -160,7 +155,7 @@ void fby_live_text(const struct fby_attached *attached)
 	       (unsigned long long)v.stats.slices_needed);
 	printf("worker      pid state       samples    MB read");
 	for (unsigned k = 0; k < FBY_N_STAGES; k++)
-		printf(" %8s", stage_name[k]);
+		printf(" %8s", fby_stats_stage(k));
 	printf(" %%  batch/row stage\n");
 	for (uint32_t i = 0; i < g->n_workers; i++)
 		print_worker(&attached->pool, i);
@@ -178,7 +173,7 @@ static json_t *json_worker(const struct fby_pool *p, uint32_t i)
 	bool known = find_sample(p, w, &sample);
 
 	for (unsigned k = 0; k < FBY_N_STAGES; k++)
-		json_object_set_new(stages, stage_name[k],
+		json_object_set_new(stages, fby_stats_stage(k),
 				    json_integer(INT(atomic_load(&w->stage_ns[k]))));
 	return json_pack("{s:I, s:s, s:I, s:I, s:o, s:I, s:I, s:o, s:s, s:I, s:I}", "pid",
 			 INT(atomic_load(&w->pid)), "state", state_name(w), "samples",

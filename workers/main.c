@@ -8,6 +8,7 @@
 #include "lib/fail.h"
 #include "lib/index.h"
 #include "lib/process.h"
+#include "lib/ticket.h"
 #include "workers/sample.h"
 #include "workers/work.h"
 #include <dirent.h>
@@ -94,12 +95,19 @@ static char *append_number(char *at, uint64_t number)
 static void on_crash(int signal)
 {
 	struct fby_worker_record *record = crashing->record;
+	const struct fby_pool *p = &crashing->pool;
+	uint64_t seq = atomic_load(&record->seq), row = atomic_load(&record->row);
 	char *at = record->error;
 
 	at = append(at, "it crashed on row ");
-	at = append_number(at, atomic_load(&record->row));
+	at = append_number(at, row);
 	at = append(at, " of batch ");
-	at = append_number(at, atomic_load(&record->seq));
+	at = append_number(at, seq);
+	if (row < p->geo.batch) {
+		at = append(at, ", sample ");
+		at = append_number(at,
+				   fby_ticket_samples(p, fby_pool_ticket(p, seq))[row]);
+	}
 	*at = 0;
 	raise(signal); /* SA_RESETHAND: the default now */
 }
