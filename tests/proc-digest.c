@@ -6,6 +6,7 @@
  */
 #include "tests/feed.h"
 #include "tests/story.h"
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -121,6 +122,34 @@ static void digest_is_the_same_with_workers_asked_to_end(void **state)
 	compare_under(SIGTERM, 20000, 50);
 }
 
+/* Trainer and workers lose all CPUs but one in the middle of an epoch, then get them
+ * back. */
+static void digest_is_the_same_while_cpus_go_and_come(void **state)
+{
+	struct fby_settings s = shuffled(3, BATCH);
+	uint64_t expected = feed_reference(&s, 6), digest = 0;
+	struct fby_loader *l = feed_open(&s);
+	cpu_set_t all, one;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	for (unsigned i = 0; i < 6; i++) {
+		const cpu_set_t *set = i % 2 ? &all : &one;
+
+		sched_setaffinity(0, sizeof(*set), set);
+		for (unsigned k = 0; k < 3; k++)
+			sched_setaffinity(feed_worker(l, k), sizeof(*set), set);
+		digest = feed_epoch(l, digest);
+	}
+	assert_int_equal(digest, expected);
+	assert_int_equal(feed_stats(l).deaths, 0);
+	fby_loader_close(l);
+}
+
 /* ---- seeks ---- */
 
 static uint64_t table[EPOCHS][BATCHES];
@@ -234,6 +263,7 @@ int main(void)
 		story(digest_is_the_same_with_a_worker_killed_every_50_ms),
 		story(digest_is_the_same_with_kills_as_fast_as_workers_start),
 		story(digest_is_the_same_with_workers_asked_to_end),
+		story(digest_is_the_same_while_cpus_go_and_come),
 		story(batches_from_any_start_equal_the_undisturbed_rest),
 		story(seeks_at_random_give_the_same_batches),
 		story(seeks_under_kills_give_the_same_batches),

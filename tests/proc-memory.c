@@ -3,6 +3,7 @@
  * Machines with little to give: a small /dev/shm as containers have it, none at all, no
  * memory for the pool, no descriptors.
  */
+#include "tests/fake-machine.h"
 #include "tests/feed.h"
 #include "tests/proc.h"
 #include "tests/story.h"
@@ -42,12 +43,24 @@ static struct fby_settings large_pool(void)
 	return s;
 }
 
+static unsigned n_told;
+
+static void count_told(int level, const char *text)
+{
+	(void)level;
+	n_told += strstr(text, "is a memfd") != NULL;
+}
+
 static void works_through(const char *kind, const struct fby_settings *s,
 			  uint64_t expected)
 {
-	struct fby_loader *l = feed_open(s);
+	struct fby_loader *l;
 
+	fby_set_log(FBY_LOG_RUN, count_told);
+	l = feed_open(s);
+	fby_set_log(FBY_LOG_RUN, NULL);
 	assert_true(proc_count_mappings(getpid(), kind) > 0);
+	assert_int_equal(n_told > 0, strstr(kind, "memfd") != NULL);
 	assert_int_equal(feed_epoch(l, 0), expected);
 	fby_loader_close(l);
 	assert_int_equal(proc_count_mappings(getpid(), "forebay-"), 0);
@@ -110,6 +123,29 @@ static void pool_that_does_not_fit_is_refused_with_its_sum(void **state)
 	story_note("%s", fby_error());
 	assert_int_equal(proc_count_names(getpid(), NULL), 0);
 	assert_int_equal(proc_count_mappings(getpid(), "forebay-"), 0);
+}
+
+static void pool_above_the_limit_of_its_group_is_refused_with_its_sum(void **state)
+{
+	struct fby_settings s = large_pool();
+	struct fby_loader *l = NULL;
+	void *machine;
+
+	(void)state;
+	fby_loader_close(feed_open(&s)); /* the index is there from now on */
+	assert_int_equal(fake_machine_create(&machine), 0);
+	fake_machine_write(machine, "/proc/self/cgroup", "0::/a\n");
+	fake_machine_write(
+		machine, "/proc/self/mountinfo",
+		"40 23 0:28 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n");
+	fake_machine_write(machine, "/sys/fs/cgroup/a/memory.max", "50000000\n");
+	fake_machine_write(machine, "/sys/fs/cgroup/a/memory.current", "20000000\n");
+	assert_int_equal(fby_loader_open(feed_folder(), &s, &l), -ENOMEM);
+	assert_null(l);
+	assert_non_null(strstr(fby_error(), "4 slots of 200 images"));
+	assert_non_null(strstr(fby_error(), "control group leaves only 28 MiB"));
+	fake_machine_destroy(&machine);
+	fby_loader_close(feed_open(&s));
 }
 
 /* ---- descriptors ---- */
@@ -176,6 +212,7 @@ int main(void)
 		story(pool_lies_in_a_memfd_where_dev_shm_cannot_be_written),
 		story(pool_lies_in_a_memfd_where_there_is_no_dev_shm),
 		story(pool_that_does_not_fit_is_refused_with_its_sum),
+		story(pool_above_the_limit_of_its_group_is_refused_with_its_sum),
 		story(too_few_descriptors_are_an_error_and_leak_nothing),
 	};
 
