@@ -129,7 +129,7 @@ static void pool_above_the_limit_of_its_group_is_refused_with_its_sum(void **sta
 {
 	struct fby_settings s = large_pool();
 	struct fby_loader *l = NULL;
-	void *machine;
+	void *machine = NULL;
 
 	(void)state;
 	fby_loader_close(feed_open(&s)); /* the index is there from now on */
