@@ -96,12 +96,28 @@ static void set_geometry(struct fby_loader *l, const struct fby_settings *s)
 	};
 }
 
+/* All that we want of the environment, once: later it may move under our threads. */
+static int read_environment(struct fby_loader *l)
+{
+	const char *check = getenv("FOREBAY_CHECK"),
+		   *wrap = getenv("FOREBAY_WORKER_WRAP");
+	int r = fby_process_copy_environment(&l->environment);
+
+	if (r < 0)
+		return r;
+	l->check = check && !strcmp(check, "1");
+	snprintf(l->wrap, sizeof(l->wrap), "%s", wrap ? wrap : "");
+	l->supervisor.wrap = l->wrap[0] ? l->wrap : NULL;
+	l->supervisor.environment = l->environment;
+	return 0;
+}
+
 static int prepare(struct fby_loader *l, const char *path, const struct fby_settings *s)
 {
-	const char *check = getenv("FOREBAY_CHECK");
 	int r = check_settings(s);
 
-	l->check = check && !strcmp(check, "1");
+	if (r == 0)
+		r = read_environment(l);
 	if (r == 0)
 		r = fby_pipeline_check(s, &l->cfg);
 	if (r == 0)
@@ -142,6 +158,7 @@ static void free_loader(struct fby_loader *l)
 	fby_stuck_finish(&l->stuck);
 	fby_index_close(l->index);
 	fby_owner_finish(&l->owner);
+	free(l->environment);
 	free(l);
 }
 

@@ -25,6 +25,8 @@ struct fby_loader {
 	struct fby_part seek_to;
 	uint64_t wait_since; /* 0: next does not wait */
 	char program[4096];  /* the worker's */
+	char wrap[1024];     /* FOREBAY_WORKER_WRAP */
+	char **environment;  /* of the workers, as it was when the loader was opened */
 
 	struct fby_index *index;
 	struct fby_cfg cfg;

@@ -6,9 +6,31 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+int fby_process_copy_environment(char ***ret_environment)
+{
+	size_t n = 0, bytes = 0;
+	char **copy, *text;
+
+	for (; environ && environ[n]; n++)
+		bytes += strlen(environ[n]) + 1;
+	copy = malloc((n + 1) * sizeof(*copy) + bytes);
+	if (!copy)
+		return fby_fail(-ENOMEM, "no memory for %zu environment variables", n);
+	text = (char *)(copy + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = text;
+		text = stpcpy(text, environ[i]) + 1;
+	}
+	copy[n] = NULL;
+	*ret_environment = copy;
+	return 0;
+}
 
 int fby_process_pidfd(int pid)
 {
@@ -69,7 +91,8 @@ static int fill_attributes(posix_spawnattr_t *attributes)
 	return r;
 }
 
-static int spawn(char *const argv[], const int *high, unsigned n_fds, int *ret_pid)
+static int spawn(char *const argv[], char *const environment[], const int *high,
+		 unsigned n_fds, int *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -82,7 +105,7 @@ static int spawn(char *const argv[], const int *high, unsigned n_fds, int *ret_p
 	if (r == 0)
 		r = fill_attributes(&attributes);
 	if (r == 0)
-		r = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environ);
+		r = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	if (r)
@@ -91,8 +114,8 @@ static int spawn(char *const argv[], const int *high, unsigned n_fds, int *ret_p
 	return 0;
 }
 
-int fby_process_start(struct fby_process *process, char *const argv[], const int *fd,
-		      unsigned n_fds)
+int fby_process_start(struct fby_process *process, char *const argv[],
+		      char *const environment[], const int *fd, unsigned n_fds)
 {
 	int high[FBY_MAX_FDS], r;
 
@@ -102,7 +125,7 @@ int fby_process_start(struct fby_process *process, char *const argv[], const int
 	*process = (struct fby_process){ .pid = 0, .pidfd = -1 };
 	r = lift(fd, n_fds, high);
 	if (r == 0)
-		r = spawn(argv, high, n_fds, &process->pid);
+		r = spawn(argv, environment, high, n_fds, &process->pid);
 	for (unsigned i = 0; i < n_fds; i++)
 		if (high[i] >= 0)
 			close(high[i]);

@@ -25,13 +25,20 @@ struct fby_ending {
 };
 
 /*
+ * A copy of this process's environment, in one piece for free(3).  Taken where the user
+ * calls us: while a later thread reads environ(7), anybody's setenv may move it.
+ * -ENOMEM.
+ */
+int fby_process_copy_environment(char ***ret_environment);
+
+/*
  * Starts argv[0] as the leader of its own process group, with no signal blocked and
  * all at their defaults.  fd[i] becomes descriptor FBY_FIRST_FD + i, whatever
  * numbers they have here; where one is -1, nothing is open.  To be called on a thread
  * that lives as long as the child is wanted: PR_SET_PDEATHSIG means that thread.
  */
-int fby_process_start(struct fby_process *process, char *const argv[], const int *fd,
-		      unsigned n_fds);
+int fby_process_start(struct fby_process *process, char *const argv[],
+		      char *const environment[], const int *fd, unsigned n_fds);
 
 /* True once the kernel says that it is gone; reaps it.  Never blocks. */
 bool fby_process_is_over(struct fby_process *process, struct fby_ending *ret_ending);

@@ -102,13 +102,12 @@ static uint64_t back_off_ns(uint32_t failures)
 static int start_process(struct fby_supervisor *s, uint32_t i)
 {
 	const struct fby_pool *p = s->window->pool;
-	const char *wanted = getenv("FOREBAY_WORKER_WRAP");
 	char wrap[1024], index[16], parent[16], *rest = wrap, *argv[MAX_ARGS + 4];
 	int fd[FBY_N_INHERITED] = { p->fd[0], p->fd[1], p->fd[2], s->index_fd,
 				    s->self_fd };
 	int n = 0;
 
-	snprintf(wrap, sizeof(wrap), "%s", wanted ? wanted : "");
+	snprintf(wrap, sizeof(wrap), "%s", s->wrap ? s->wrap : "");
 	snprintf(index, sizeof(index), "%u", i);
 	snprintf(parent, sizeof(parent), "%d", wrap[0] ? 0 : getpid());
 	for (char *word; n < MAX_ARGS && (word = strtok_r(rest, " ", &rest));)
@@ -117,7 +116,8 @@ static int start_process(struct fby_supervisor *s, uint32_t i)
 	argv[n++] = index;
 	argv[n++] = parent;
 	argv[n] = NULL;
-	return fby_process_start(&s->hand[i].process, argv, fd, FBY_N_INHERITED);
+	return fby_process_start(&s->hand[i].process, argv, s->environment, fd,
+				 FBY_N_INHERITED);
 }
 
 /*
@@ -264,7 +264,7 @@ static void kill_wanted(struct fby_supervisor *s, uint32_t i)
 		return;
 	atomic_store(&hand->is_stuck, 1);
 	fby_process_signal(&hand->process, SIGKILL);
-	if (pid && (int)pid != hand->process.pid && getenv("FOREBAY_WORKER_WRAP"))
+	if (pid && (int)pid != hand->process.pid && s->wrap)
 		kill((int)pid, SIGKILL); /* the worker behind its wrapper */
 }
 

@@ -16,6 +16,8 @@ struct fby_hand; /* one worker process, as its supervisor sees it */
 struct fby_supervisor {
 	struct fby_window *window;
 	const char *program;     /* the worker's path */
+	const char *wrap;        /* words before its command line; NULL: none */
+	char **environment;      /* of the workers */
 	int index_fd;            /* what workers inherit of the dataset; -1: nothing */
 	int (*birth)(void *ctx); /* run first, on the thread: makes window and pool */
 	void *ctx;

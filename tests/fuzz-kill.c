@@ -140,6 +140,7 @@ static void supervised(const char *name, uint64_t us, uint64_t ns)
 {
 	struct fby_supervisor s = { .window = &window,
 				    .program = FAKE_WORKER,
+				    .environment = environ,
 				    .index_fd = -1,
 				    .birth = make_world };
 	struct fuzz f = {

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -40,7 +41,7 @@ static struct fby_process start_shell(const char *script)
 			       (char *)(uintptr_t)script, NULL };
 	struct fby_process process;
 
-	assert_int_equal(fby_process_start(&process, argv, NULL, 0), 0);
+	assert_int_equal(fby_process_start(&process, argv, environ, NULL, 0), 0);
 	assert_true(process.pid > 0);
 	return process;
 }
@@ -113,7 +114,7 @@ static void program_that_is_not_there_is_named(void **state)
 	struct fby_process process;
 
 	(void)state;
-	assert_int_equal(fby_process_start(&process, argv, NULL, 0), -ENOENT);
+	assert_int_equal(fby_process_start(&process, argv, environ, NULL, 0), -ENOENT);
 	assert_non_null(strstr(fby_error(), "/no/such/program"));
 	assert_int_equal(process.pid, 0);
 	fby_process_signal(&process, SIGKILL); /* kills nobody */
@@ -170,7 +171,7 @@ static int start_with_sources_at(const int order[N_FDS])
 	for (int i = 0; i < N_FDS; i++)
 		if (dup3(high[i], order[i], O_CLOEXEC) < 0)
 			_exit(3);
-	if (fby_process_start(&process, argv, order, N_FDS) < 0 ||
+	if (fby_process_start(&process, argv, environ, order, N_FDS) < 0 ||
 	    waitpid(process.pid, &status, 0) != process.pid)
 		_exit(4);
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 5);
@@ -211,7 +212,7 @@ static void descriptor_that_is_left_out_is_closed_there(void **state)
 	int kept = dup3(1, 20, 0), closed = dup3(1, 21, O_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(fby_process_start(&process, argv, none, 2), 0);
+	assert_int_equal(fby_process_start(&process, argv, environ, none, 2), 0);
 	assert_int_equal(await(&process).code, 0);
 	close(kept);
 	close(closed);
@@ -228,7 +229,7 @@ static void nothing_inherited_stands_where_a_descriptor_is_left_out(void **state
 
 	(void)state;
 	assert_int_equal(dup3(1, 4, 0), 4);
-	assert_int_equal(fby_process_start(&process, argv, none, 2), 0);
+	assert_int_equal(fby_process_start(&process, argv, environ, none, 2), 0);
 	assert_int_equal(await(&process).code, 0);
 	if (before < 0)
 		close(4);
@@ -247,7 +248,7 @@ static void start_and_end_leak_no_descriptor(void **state)
 	for (int i = 0; i < 10; i++) {
 		struct fby_process process;
 
-		assert_int_equal(fby_process_start(&process, argv, fd, 2), 0);
+		assert_int_equal(fby_process_start(&process, argv, environ, fd, 2), 0);
 		await(&process);
 	}
 	assert_int_equal(count_descriptors(), before);
@@ -329,9 +330,26 @@ static void pidfd_of_nobody_is_an_error(void **state)
 	assert_true(fby_process_pidfd(pid) < 0);
 }
 
+static void environment_is_copied_as_it_stands(void **state)
+{
+	char **copy;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(setenv("FOREBAY_TEST", "before", 1), 0);
+	assert_int_equal(fby_process_copy_environment(&copy), 0);
+	assert_int_equal(setenv("FOREBAY_TEST", "after", 1), 0);
+	while (copy[n] && strcmp(copy[n], "FOREBAY_TEST=before") != 0)
+		n++;
+	assert_non_null(copy[n]);
+	unsetenv("FOREBAY_TEST");
+	free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(environment_is_copied_as_it_stands),
 		cmocka_unit_test(exit_status_is_told),
 		cmocka_unit_test(signal_that_ended_it_is_told),
 		cmocka_unit_test(process_that_runs_is_not_over_until_it_is_killed),

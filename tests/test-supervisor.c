@@ -64,9 +64,11 @@ static int birth(void *ctx)
 static void start_with(const char *fault, const char *program)
 {
 	setenv("FAKE_WORKER", fault, 1);
-	s = (struct fby_supervisor){
-		.window = &window, .program = program, .index_fd = -1, .birth = birth
-	};
+	s = (struct fby_supervisor){ .window = &window,
+				     .program = program,
+				     .environment = environ,
+				     .index_fd = -1,
+				     .birth = birth };
 	assert_int_equal(fby_supervisor_start(&s), 0);
 }
 
