@@ -112,6 +112,17 @@ static int write_beside(struct fby_build *build, const struct fby_dataset *d)
 	return fby_build_write(build, d->beside, "");
 }
 
+static int tell_places(int r)
+{
+	char why[FBY_PATH_BYTES];
+
+	snprintf(why, sizeof(why), "%s", fby_error());
+	return fby_fail(r,
+			"%s; an index goes beside the photographs or else into "
+			"$XDG_CACHE_HOME ($HOME/.cache), one of which must take it",
+			why);
+}
+
 /* Beside the data, or in the cache where that cannot be. */
 static int write_somewhere(struct fby_build *build, const struct fby_dataset *d,
 			   const char **ret_file)
@@ -119,11 +130,14 @@ static int write_somewhere(struct fby_build *build, const struct fby_dataset *d,
 	int r = write_beside(build, d);
 
 	*ret_file = d->beside;
-	if (!r || r == -ENOMEM || !*d->cache)
+	if (!r || r == -ENOMEM)
 		return r;
-	make_parents(d->cache);
-	*ret_file = d->cache;
-	return fby_build_write(build, d->cache, d->root);
+	if (*d->cache) {
+		make_parents(d->cache);
+		*ret_file = d->cache;
+		r = fby_build_write(build, d->cache, d->root);
+	}
+	return r ? tell_places(r) : 0;
 }
 
 static int build_index(const struct arguments *a, const struct fby_dataset *d,

@@ -184,3 +184,14 @@ def test_output_that_is_no_ordinary_file_is_left_alone(tmp_path):
         done = run("--output", tmp_path / name, tmp_path / "data")
         assert done.returncode == 3 and b"no ordinary file" in done.stderr
         assert not (tmp_path / name).is_file()
+
+
+def test_index_that_nothing_takes_says_where_it_may_go(tmp_path):
+    fill(tmp_path, "data/a/1.jpg", "file")
+    (tmp_path / "data").chmod(0o555)
+    for environment in ({"XDG_CACHE_HOME": str(tmp_path / "file")},
+                        {"XDG_CACHE_HOME": "", "HOME": ""}):
+        done = run(tmp_path / "data", **environment)
+        assert done.returncode == 3
+        assert b": write '" in done.stderr and b"XDG_CACHE_HOME" in done.stderr
+        assert done.stderr.count(b"\n") == 1
