@@ -316,6 +316,13 @@ def test_importing_needs_neither_numpy_nor_torch():
     assert out == "False False\n"
 
 
+def test_no_worker_left_is_no_broken_pipe_which_programs_ignore(folder, monkeypatch):
+    monkeypatch.setenv("FOREBAY_WORKER", "/bin/false")
+    with Loader(folder, 8, [T.Resize((8, 8))]) as loader:
+        with pytest.raises(ChildProcessError, match="no worker is left: .* status 1"):
+            next(iter(loader))
+
+
 @pytest.mark.parametrize("content, text", [(None, "cannot be loaded"), ("", "cannot be loaded")])
 def test_a_library_that_is_none_says_so(tmp_path, monkeypatch, content, text):
     path = tmp_path / "libforebay.so.0"

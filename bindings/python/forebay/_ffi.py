@@ -185,6 +185,8 @@ def fail(r: int) -> NoReturn:
         raise RuntimeError(message)
     if r == -errno.ERANGE:
         raise IndexError(message)
+    if r == -errno.EPIPE:  # no BrokenPipeError, which programs ignore for their output's sake
+        raise ChildProcessError(errno.ECHILD, message)
     raise OSError(-r, message)
 
 

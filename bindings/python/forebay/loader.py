@@ -118,7 +118,7 @@ class Loader:
     Opening raises FileNotFoundError (no such folder, no photograph in it, no worker
     program), ValueError (a setting that makes no sense), MemoryError (the pool does not
     fit), OSError.  Iterating raises BadSampleError, NoFreeSlotError, ClosedError,
-    RuntimeError (an ended iterator; a forked child), OSError (workers died too often).
+    RuntimeError (an ended iterator; a forked child), ChildProcessError (no worker is left).
 
     Several threads may use one loader; they take turns.
     """
