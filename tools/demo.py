@@ -8,13 +8,18 @@ spent their time on.  `make demo` runs it.
 import argparse
 import hashlib
 import os
+import signal
 import sys
 import time
 
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # torch loads long, and knows no interrupt
+# pylint: disable=wrong-import-position
 import torch
 from torch import nn
 
 from forebay import Loader, transforms as T
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

@@ -2,6 +2,7 @@
 """The demo, on few photographs: what it prints, and that its digest means something."""
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -38,3 +39,15 @@ def test_folder_that_is_not_there_is_named(tmp_path):
     done = demo(tmp_path / "nothing")
     assert done.returncode == 1
     assert "nothing" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_interrupt_while_torch_loads_is_quiet(tmp_path):
+    (tmp_path / "torch.py").write_text("import time\nprint('loading', flush=True)\n"
+                                       "time.sleep(60)\n")
+    with subprocess.Popen([sys.executable, DEMO, str(tmp_path)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)}) as process:
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (-signal.SIGINT, "")
