@@ -66,6 +66,13 @@ static void worker_that_cannot_start_fails_the_pool(void **state)
 	pool_fails("attach-exit:3", "status 3");
 }
 
+/* It wrote to the addresses of fields that it does not know. */
+static void worker_refuses_fields_that_it_does_not_make(void **state)
+{
+	(void)state;
+	pool_fails("attach-fields:7", "the pool's rows are not those its pipeline makes");
+}
+
 static void workers_always_killed_while_attaching_fail_the_pool(void **state)
 {
 	(void)state;
@@ -149,6 +156,13 @@ static void worker_that_fails_to_start_once_is_replaced(void **state)
 {
 	(void)state;
 	goes_on("attach-exit:3", true, 1);
+}
+
+/* Only a pool of another build is one: memory that is short today is no other build. */
+static void worker_that_fails_to_attach_once_is_replaced(void **state)
+{
+	(void)state;
+	goes_on("attach-fails:12", true, 1);
 }
 
 /* ---- others reap ---- */
@@ -266,6 +280,7 @@ int main(void)
 	static const struct story stories[] = {
 		story(worker_of_another_build_fails_the_pool_at_once),
 		story(worker_that_cannot_start_fails_the_pool),
+		story(worker_refuses_fields_that_it_does_not_make),
 		story(workers_always_killed_while_attaching_fail_the_pool),
 		story(program_that_is_no_worker_fails_the_pool),
 		story(missing_worker_program_is_named),
@@ -273,6 +288,7 @@ int main(void)
 		story(worker_that_exits_0_is_replaced),
 		story(worker_killed_while_attaching_is_replaced),
 		story(worker_that_fails_to_start_once_is_replaced),
+		story(worker_that_fails_to_attach_once_is_replaced),
 		story(deaths_are_seen_where_another_thread_reaps_all_children),
 		story(deaths_are_seen_where_sigchld_is_ignored),
 		story(workers_run_behind_a_wrapper_that_execs),

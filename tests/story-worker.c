@@ -6,9 +6,12 @@
  *   STORY_FAULT   segv:ID, abort:ID, spin:ID   on sample ID
  *                 exit:N                       exit(0) after N rows
  *                 attach-exit:STATUS, attach-hang, attach-kill   before it runs
+ *                 attach-fails:ERRNO           so does fby_pool_attach
+ *                 attach-fields:N              it finds N fields in a slot
  *   STORY_ONCE    a path: the fault happens only where this file can be made
  *   STORY_SLOW_US how long each row takes at least
  */
+#include "lib/fail.h"
 #include "lib/pool.h"
 #include "workers/sample.h"
 #include <fcntl.h>
@@ -92,6 +95,7 @@ void __wrap_fby_maker_make(struct fby_maker *maker, const struct fby_job *job,
 int __wrap_fby_pool_attach(struct fby_pool *pool, const int fd[FBY_N_OBJECTS])
 {
 	uint64_t n;
+	int r;
 
 	if (is_wanted("attach-exit", &n) && is_time())
 		_exit((int)n);
@@ -100,5 +104,10 @@ int __wrap_fby_pool_attach(struct fby_pool *pool, const int fd[FBY_N_OBJECTS])
 	while (is_wanted("attach-hang", &n) && is_time())
 		for (;;)
 			pause_us(1000000);
-	return __real_fby_pool_attach(pool, fd);
+	if (is_wanted("attach-fails", &n) && is_time())
+		return fby_fail(-(int)n, "it does not attach");
+	r = __real_fby_pool_attach(pool, fd);
+	if (is_wanted("attach-fields", &n) && is_time())
+		pool->geo.n_fields = (uint32_t)n;
+	return r;
 }

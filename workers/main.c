@@ -7,6 +7,7 @@
  */
 #include "lib/fail.h"
 #include "lib/index.h"
+#include "lib/pipeline.h"
 #include "lib/process.h"
 #include "lib/ticket.h"
 #include "workers/sample.h"
@@ -202,6 +203,19 @@ static int attach(struct worker *w)
 	return 0;
 }
 
+/* After the maker has seen that the pipeline makes sense: rows end where the next begin.
+ */
+static int check_rows(const struct fby_pool *p)
+{
+	const struct fby_geometry *g = &p->geo;
+
+	if (g->n_fields == FBY_N_FIELDS &&
+	    g->row_bytes[FBY_FIELD_IMAGE] == fby_pipeline_image_bytes(p->cfg) &&
+	    g->row_bytes[FBY_FIELD_LABEL] == sizeof(int64_t))
+		return 0;
+	return fby_fail(-EBADMSG, "the pool's rows are not those its pipeline makes");
+}
+
 static int work(struct worker *w)
 {
 	struct fby_work loop = {
@@ -211,6 +225,8 @@ static int work(struct worker *w)
 
 	if (r == 0)
 		r = fby_maker_create(w->pool.cfg, w->index, &w->maker);
+	if (r == 0)
+		r = check_rows(&w->pool);
 	if (r == 0) {
 		atomic_store(&w->record->state, FBY_WORKER_RUNNING);
 		r = fby_work_run(&loop);
@@ -225,7 +241,7 @@ static int work(struct worker *w)
 int main(int argc, char **argv)
 {
 	struct worker w = { 0 };
-	int me;
+	int me, r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (argc != 3 || parse(argv[1], &me) < 0 || parse(argv[2], &w.parent) < 0) {
@@ -238,9 +254,10 @@ int main(int argc, char **argv)
 		return EXIT_SYSTEM; /* it died before the prctl */
 	close_foreign();
 	forbid_core();
-	if (attach(&w) < 0) {
+	r = attach(&w);
+	if (r < 0) {
 		fprintf(stderr, "forebay-worker: %s\n", fby_error());
-		return EXIT_VERSION;
+		return r == -EBADMSG ? EXIT_VERSION : EXIT_SYSTEM;
 	}
 	set_signals(&w);
 	return work(&w);
