@@ -24,6 +24,7 @@ struct fby_loader {
 	bool seeking;
 	struct fby_part seek_to;
 	uint64_t wait_since; /* 0: next does not wait */
+	uint64_t slice_ns;   /* slept of the present slice of waiting */
 	char program[4096];  /* the worker's */
 	char wrap[1024];     /* FOREBAY_WORKER_WRAP */
 	char **environment;  /* of the workers, as it was when the loader was opened */

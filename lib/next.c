@@ -43,24 +43,25 @@ static void look_for_stuck(struct fby_loader *l)
 }
 
 /*
- * Sleeps once on the oldest ticket.  0: look again; FBY_AGAIN: a signal, or a slice
- * went by and nothing was there.
+ * Sleeps once on the oldest ticket, for what is left of the present slice: neither
+ * signals nor wakes for nothing may put off the look for stuck workers, or FBY_AGAIN.
+ * 0: look again; FBY_AGAIN: a signal, or a slice went by and nothing was there.
  */
 static int wait_once(struct fby_loader *l, struct fby_sem *sem)
 {
-	switch (fby_sem_wait(sem, SLICE_NS)) {
-	case FBY_WOKE_BY_SIGNAL:
-		return FBY_AGAIN;
-	case FBY_WOKE_BY_TIME:
-		if (fby_window_is_ready(&l->window)) {
-			fby_stats_add(&l->pool.ctl->trainer.slices_needed, 1);
-			return 0;
-		}
-		look_for_stuck(l);
-		return FBY_AGAIN;
-	default:
+	uint64_t start = fby_now(), left = SLICE_NS - l->slice_ns;
+	enum fby_woke woke = fby_sem_wait(sem, left);
+
+	l->slice_ns += fby_min(fby_now() - start, left);
+	if (l->slice_ns < SLICE_NS)
+		return woke == FBY_WOKE_BY_SIGNAL ? FBY_AGAIN : 0;
+	l->slice_ns = 0;
+	if (woke == FBY_WOKE_BY_TIME && fby_window_is_ready(&l->window)) {
+		fby_stats_add(&l->pool.ctl->trainer.slices_needed, 1);
 		return 0;
 	}
+	look_for_stuck(l);
+	return FBY_AGAIN;
 }
 
 /* next opens tickets itself where none is open: it does not depend on the supervisor. */
@@ -168,6 +169,7 @@ static void count(struct fby_loader *l, const struct fby_lease *lease, uint32_t 
 	fby_stats_add(&stats->bad_rows, lease->n_bad);
 	if (!l->wait_since)
 		return;
+	l->slice_ns = 0;
 	now = fby_now();
 	fby_stats_wait(stats, now - l->wait_since,
 		       now > lease->last_commit_ns ? now - lease->last_commit_ns : 0);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,6 +250,33 @@ static void sample_that_hangs_once_is_made_by_another_worker(void **state)
 	fby_loader_close(l);
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* Every signal began a new slice, and a slice that ends is what ages a stuck worker. */
+static void signals_do_not_keep_a_stuck_worker_alive(void **state)
+{
+	struct fby_settings s = feed_settings(2, BATCH);
+	const struct sigaction action = { .sa_handler = on_alarm };
+	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
+	uint64_t expected = feed_reference(&s, 1);
+	struct fby_loader *l;
+
+	(void)state;
+	feed_use_faults("spin:142");
+	only_once();
+	l = feed_open(&s);
+	l->stuck.limit = 6;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	one_epoch_is_undisturbed(l, expected);
+	setitimer(ITIMER_REAL, &never, NULL);
+	assert_int_equal(feed_stats(l).deaths, 1);
+	fby_loader_close(l);
+}
+
 static void stopped_worker_does_not_keep_the_loader_from_closing(void **state)
 {
 	struct fby_settings s = feed_settings(2, BATCH);
@@ -410,6 +438,7 @@ int main(void)
 		story(sample_that_never_ends_is_given_up_after_three_tries),
 		story(killed_worker_is_told_as_perhaps_out_of_memory),
 		story(sample_that_hangs_once_is_made_by_another_worker),
+		story(signals_do_not_keep_a_stuck_worker_alive),
 		story(stopped_worker_does_not_keep_the_loader_from_closing),
 		story(stopped_worker_does_not_keep_a_seek_from_ending),
 		story(sample_that_segfaults_is_poison_and_the_rest_is_delivered),
