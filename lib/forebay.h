@@ -31,8 +31,9 @@
  * 2. Threads.  One thread at a time calls open, seek, next, stats and close of
  *    one loader.  fby_loader_release() may be called by any thread at any time,
  *    also from a finaliser: it takes no lock and does not block.
- * 3. Fork.  A forked child may read batches that it inherited.  Every other
- *    call in the child fails with -EOWNERDEAD, and a release is ignored.
+ * 3. Fork.  A forked child may read batches that it inherited, and class names.
+ *    Calls of such a loader that can fail do so with -EOWNERDEAD in the child; a
+ *    release and a close are ignored.
  * 4. Output.  The library prints nothing.  See fby_set_log().
  * 5. Signals.  The library installs no handler.  fby_loader_next() comes back
  *    with FBY_AGAIN at each signal and at least ten times a second.
@@ -233,7 +234,10 @@ FBY_API int fby_loader_bad_sample(struct fby_loader *loader,
 				  const struct fby_batch *batch, uint32_t k,
 				  struct fby_bad_sample *ret_sample);
 
-/* Gives a batch back.  A second release of the same batch is ignored. */
+/*
+ * Gives a batch back.  A second release of the same batch is ignored while the loader is
+ * there: until it is closed and the last batch released.
+ */
 FBY_API void fby_loader_release(struct fby_loader *loader, const struct fby_batch *batch);
 
 /*

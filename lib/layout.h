@@ -88,7 +88,10 @@ struct fby_ctl {
 	struct fby_trainer_record trainer;
 };
 
-/* One worker process; lines up to `order` are written by it. */
+/*
+ * One worker process.  Lines before `incarnation` are written by it, and by the trainer
+ * side only while it is not there.
+ */
 struct fby_worker_record {
 	alignas(FBY_LINE) _Atomic uint32_t state, pid;
 	_Atomic uint64_t seq; /* what it works on */

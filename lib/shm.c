@@ -66,15 +66,15 @@ static int open_named(const char *name)
 
 static int open_memfd(const char *name)
 {
-	int fd = memfd_create(name + 1, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create(name + 1, MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
 
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, 0600) < 0) { /* it is born 0777 */
-		close(fd);
-		return -errno;
-	}
-	return fd;
+	if (fchmod(fd, 0600) == 0) /* it is born 0777 */
+		return fd;
+	r = -errno;
+	close(fd);
+	return r;
 }
 
 /*
