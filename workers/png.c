@@ -18,6 +18,9 @@
 
 #define BAND 16 /* rows handed on together */
 
+/* Rows that a large interlaced picture has blown up beyond this are given back. */
+#define KEEP_BYTES (4u << 20)
+
 struct png {
 	png_structp png;
 	png_infop info;
@@ -68,6 +71,11 @@ static int create(void **ret_state)
 static void forget(struct png *p)
 {
 	png_destroy_read_struct(&p->png, &p->info, NULL);
+	if (p->rows_bytes <= KEEP_BYTES)
+		return;
+	free(p->rows);
+	p->rows = NULL;
+	p->rows_bytes = 0;
 }
 
 static void destroy(void *state)
@@ -216,11 +224,6 @@ static int decode(void *state, const struct fby_region *region,
 	else if (r == 0)
 		read_straight(p, region, stride, rows);
 	forget(p);
-	if (whole) {
-		free(p->rows);
-		p->rows = NULL;
-		p->rows_bytes = 0;
-	}
 	return r;
 }
 
