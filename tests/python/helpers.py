@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Photographs on the spot, digests, and questions about processes."""
+import atexit
 import hashlib
 import os
 import subprocess
@@ -106,9 +107,12 @@ def pool_mappings():
 
 
 def start(code, *args):
-    """Runs Python code in a process of its own."""
-    return subprocess.Popen([sys.executable, "-c", code, *args], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True)
+    """Runs Python code in a process of its own, which no Ctrl-C reaches: it ends with us."""
+    # pylint: disable-next=consider-using-with
+    process = subprocess.Popen([sys.executable, "-c", code, *args], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    atexit.register(process.kill)
+    return process
 
 
 def run(code, *args):

@@ -316,6 +316,13 @@ def test_importing_needs_neither_numpy_nor_torch():
     assert out == "False False\n"
 
 
+def test_interrupted_tests_leave_no_process():
+    tests = os.path.dirname(__file__)
+    out = helpers.run(f"import sys; sys.path.append({tests!r}); import helpers\n"
+                      "print(helpers.start('import time; time.sleep(60)').pid)")
+    helpers.wait_until(lambda: not os.path.exists(f"/proc/{int(out)}"), "the end of the process")
+
+
 def test_no_worker_left_is_no_broken_pipe_which_programs_ignore(folder, monkeypatch):
     monkeypatch.setenv("FOREBAY_WORKER", "/bin/false")
     with Loader(folder, 8, [T.Resize((8, 8))]) as loader:
