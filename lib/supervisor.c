@@ -269,7 +269,7 @@ static void kill_wanted(struct fby_supervisor *s, uint32_t i)
 }
 
 /* poll(2) has marked the dead, where there are pidfds; the others are asked. */
-static void bury_dead(struct fby_supervisor *s, const struct pollfd *worker_fd)
+static void bury_dead(struct fby_supervisor *s)
 {
 	struct fby_ending ending;
 
@@ -279,7 +279,7 @@ static void bury_dead(struct fby_supervisor *s, const struct pollfd *worker_fd)
 		if (!process->pid)
 			continue;
 		kill_wanted(s, i);
-		if (process->pidfd >= 0 && !worker_fd[i].revents)
+		if (process->pidfd >= 0 && !s->fds[1 + i].revents)
 			continue;
 		if (fby_process_is_over(process, &ending))
 			bury(s, i, &ending);
@@ -297,11 +297,11 @@ static void drain_wake_fd(struct fby_supervisor *s)
 }
 
 /* Until something happens; in short slices where deaths do not show by themselves. */
-static void sleep_a_while(struct fby_supervisor *s, struct pollfd *fds)
+static void sleep_a_while(struct fby_supervisor *s)
 {
+	struct pollfd *fds = s->fds;
 	uint64_t now = fby_now(), wake_at = now + SLICE_NS;
 
-	assert(fds);
 	fds[0] = (struct pollfd){ .fd = s->wake_fd, .events = POLLIN };
 	for (uint32_t i = 0; i < n_workers(s); i++) {
 		const struct fby_hand *hand = &s->hand[i];
@@ -337,7 +337,7 @@ static void reap_at_end(struct fby_supervisor *s)
 			fby_process_finish(&s->hand[i].process);
 }
 
-static void end_workers(struct fby_supervisor *s, struct pollfd *fds)
+static void end_workers(struct fby_supervisor *s)
 {
 	const struct fby_pool *p = s->window->pool;
 	uint64_t deadline = fby_now() + STOP_NS;
@@ -348,34 +348,34 @@ static void end_workers(struct fby_supervisor *s, struct pollfd *fds)
 		if (fby_now() > deadline)
 			for (uint32_t i = 0; i < n_workers(s); i++)
 				fby_process_signal(&s->hand[i].process, SIGKILL);
-		sleep_a_while(s, fds);
+		sleep_a_while(s);
 	}
 	atomic_store(&p->ctl->header.state, FBY_STATE_CLOSED);
 }
 
 /* The sleeper's flag goes up before each look: pairs with fby_supervisor_wake. */
-static void look_after(struct fby_supervisor *s, struct pollfd *fds)
+static void look_after(struct fby_supervisor *s)
 {
 	atomic_store(&s->asleep, 1);
 	while (!atomic_load(&s->stop)) {
 		start_due(s);
 		fby_window_fill(s->window);
 		note_cpu_time(s);
-		sleep_a_while(s, fds);
+		sleep_a_while(s);
 		atomic_store(&s->asleep, 1);
-		bury_dead(s, fds + 1);
+		bury_dead(s);
 	}
 }
 
-static int prepare(struct fby_supervisor *s, struct pollfd **ret_fds)
+static int prepare(struct fby_supervisor *s)
 {
 	int r = s->birth(s->ctx);
 
 	if (r < 0)
 		return r;
-	*ret_fds = calloc(n_workers(s) + 1, sizeof(**ret_fds));
+	s->fds = calloc(n_workers(s) + 1, sizeof(*s->fds));
 	s->hand = calloc(n_workers(s), sizeof(*s->hand));
-	if (!*ret_fds || !s->hand)
+	if (!s->fds || !s->hand)
 		return fby_fail(-ENOMEM, "no memory for %u workers", n_workers(s));
 	for (uint32_t i = 0; i < n_workers(s); i++)
 		s->hand[i].process.pidfd = -1;
@@ -385,19 +385,17 @@ static int prepare(struct fby_supervisor *s, struct pollfd **ret_fds)
 static void *thread_main(void *arg)
 {
 	struct fby_supervisor *s = arg;
-	struct pollfd *fds = NULL;
 
 	prctl(PR_SET_NAME, "forebay");
-	s->birth_result = prepare(s, &fds);
+	s->birth_result = prepare(s);
 	if (s->birth_result < 0)
 		snprintf(s->text, sizeof(s->text), "%s", fby_error());
 	atomic_store(&s->phase, s->birth_result < 0 ? PHASE_DEAD : PHASE_RUNNING);
 	fby_futex_wake(&s->phase);
 	if (s->birth_result == 0) {
-		look_after(s, fds);
-		end_workers(s, fds);
+		look_after(s);
+		end_workers(s);
 	}
-	free(fds);
 	return NULL;
 }
 
@@ -456,7 +454,9 @@ void fby_supervisor_stop(struct fby_supervisor *s)
 	fby_supervisor_wake(s);
 	pthread_join(s->thread, NULL);
 	free(s->hand);
+	free(s->fds);
 	s->hand = NULL;
+	s->fds = NULL;
 }
 
 void fby_supervisor_wake(struct fby_supervisor *s)

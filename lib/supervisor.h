@@ -30,6 +30,7 @@ struct fby_supervisor {
 	int birth_result;
 	char text[1024];             /* why birth or the pool failed */
 	struct fby_hand *hand;       /* [n_workers] */
+	struct pollfd *fds;          /* what it sleeps on: wake_fd, then the pidfds */
 	uint64_t progress, poisoned; /* rows made at the last death; rows given up */
 };
 
