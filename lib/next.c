@@ -51,6 +51,7 @@ static int wait_once(struct fby_loader *l, struct fby_sem *sem)
 {
 	uint64_t start = fby_now(), left = SLICE_NS - l->slice_ns;
 	enum fby_woke woke = fby_sem_wait(sem, left);
+	int r;
 
 	l->slice_ns += fby_min(fby_now() - start, left);
 	if (l->slice_ns < SLICE_NS)
@@ -61,7 +62,8 @@ static int wait_once(struct fby_loader *l, struct fby_sem *sem)
 		return 0;
 	}
 	look_for_stuck(l);
-	return FBY_AGAIN;
+	r = fby_window_is_sound(&l->window);
+	return r < 0 ? r : FBY_AGAIN;
 }
 
 /* next opens tickets itself where none is open: it does not depend on the supervisor. */

@@ -80,13 +80,12 @@ static int age_all(struct fby_stuck *stuck, const struct fby_pool *p)
 int fby_stuck_slice(struct fby_stuck *stuck, struct fby_window *window)
 {
 	const struct fby_pool *p = window->pool;
-	uint64_t seq = atomic_load(&p->ctl->deliver);
+	uint64_t seq = atomic_load(&window->deliver);
 	struct fby_ticket *t = fby_pool_ticket(p, seq);
-	uint32_t n = atomic_load(&t->n);
 	bool any_free = false;
 	int found = -1;
 
-	for (uint32_t row = 0; row < n && row < p->geo.batch; row++) {
+	for (uint32_t row = 0; row < p->geo.batch; row++) {
 		uint32_t owner =
 			fby_claim_owner(atomic_load(&fby_ticket_claims(p, t)[row]));
 

@@ -11,6 +11,18 @@ static uint32_t ring(const struct fby_window *w, uint64_t seq)
 	return (uint32_t)(seq & (w->pool->geo.n_tickets - 1));
 }
 
+static void set_deliver(struct fby_window *w, uint64_t seq)
+{
+	atomic_store(&w->deliver, seq);
+	atomic_store(&w->pool->ctl->deliver, seq);
+}
+
+static void set_open(struct fby_window *w, uint64_t seq)
+{
+	atomic_store(&w->open, seq);
+	atomic_store(&w->pool->ctl->open, seq); /* pairs with the search of workers */
+}
+
 static int allocate(struct fby_window *w)
 {
 	const struct fby_geometry *g = &w->pool->geo;
@@ -36,8 +48,8 @@ int fby_window_init(struct fby_window *w, struct fby_pool *pool,
 	pthread_mutex_init(&w->lock, NULL);
 	fby_slots_init(&w->slots, pool->geo.n_slots);
 	w->next = fby_plan_part(plan, 0, 0);
-	atomic_store(&pool->ctl->deliver, first_seq);
-	atomic_store(&pool->ctl->open, first_seq);
+	set_deliver(w, first_seq);
+	set_open(w, first_seq);
 	if (allocate(w) == 0)
 		return 0;
 	fby_window_finish(w);
@@ -67,7 +79,7 @@ void fby_window_finish(struct fby_window *w)
 static void open_ticket(struct fby_window *w, uint32_t slot)
 {
 	struct fby_pool *p = w->pool;
-	uint64_t seq = atomic_load(&p->ctl->open);
+	uint64_t seq = atomic_load(&w->open);
 	uint32_t k = ring(w, seq);
 
 	w->part[k] = w->next;
@@ -80,7 +92,7 @@ static void open_ticket(struct fby_window *w, uint32_t slot)
 	fby_plan_ids(&w->plan, &w->next, fby_ticket_samples(p, fby_pool_ticket(p, seq)));
 	fby_ticket_open(p, seq, &w->open_as[k]);
 	w->next = fby_plan_after(&w->plan, &w->next);
-	atomic_store(&p->ctl->open, seq + 1); /* pairs with the search of workers */
+	set_open(w, seq + 1);
 }
 
 static bool open_one(struct fby_window *w)
@@ -165,14 +177,14 @@ static struct fby_lease *lease_ticket(struct fby_window *w, uint64_t seq, bool w
 	lease->last_commit_ns = want_time ? last_commit(w, t, c->n) : 0;
 	fby_slots_lease(&w->slots, c->slot, seq);
 	fby_ticket_empty(w->pool, seq);
-	atomic_store(&w->pool->ctl->deliver, seq + 1);
+	set_deliver(w, seq + 1);
 	return lease;
 }
 
 /* n from our own copy: a worker's stray store must not lead us outside. */
 static bool is_done(struct fby_window *w, uint64_t seq)
 {
-	return seq < atomic_load(&w->pool->ctl->open) &&
+	return seq < atomic_load(&w->open) &&
 	       fby_ticket_all_done(w->pool, fby_pool_ticket(w->pool, seq),
 				   w->open_as[ring(w, seq)].n);
 }
@@ -183,7 +195,7 @@ struct fby_lease *fby_window_take(struct fby_window *w, bool want_time)
 	uint64_t seq;
 
 	pthread_mutex_lock(&w->lock);
-	seq = atomic_load(&w->pool->ctl->deliver);
+	seq = atomic_load(&w->deliver);
 	if (!w->draining && is_done(w, seq))
 		lease = lease_ticket(w, seq, want_time);
 	pthread_mutex_unlock(&w->lock);
@@ -192,21 +204,21 @@ struct fby_lease *fby_window_take(struct fby_window *w, bool want_time)
 
 struct fby_sem *fby_window_oldest(struct fby_window *w)
 {
-	uint64_t seq = atomic_load(&w->pool->ctl->deliver);
+	uint64_t seq = atomic_load(&w->deliver);
 
-	if (seq == atomic_load(&w->pool->ctl->open))
+	if (seq == atomic_load(&w->open))
 		return NULL;
 	return fby_pool_ready(w->pool, w->open_as[ring(w, seq)].slot);
 }
 
 bool fby_window_is_ready(struct fby_window *w)
 {
-	return is_done(w, atomic_load(&w->pool->ctl->deliver));
+	return is_done(w, atomic_load(&w->deliver));
 }
 
 uint32_t fby_window_depth(struct fby_window *w)
 {
-	uint64_t seq = atomic_load(&w->pool->ctl->deliver);
+	uint64_t seq = atomic_load(&w->deliver);
 	uint32_t depth = 0;
 
 	while (depth < w->slots.n && is_done(w, seq + depth))
@@ -220,12 +232,56 @@ struct fby_part fby_window_position(struct fby_window *w)
 	uint64_t seq;
 
 	pthread_mutex_lock(&w->lock);
-	seq = atomic_load(&w->pool->ctl->deliver);
-	part = seq < atomic_load(&w->pool->ctl->open) && !w->draining
-		       ? w->part[ring(w, seq)]
-		       : w->next;
+	seq = atomic_load(&w->deliver);
+	part = seq < atomic_load(&w->open) && !w->draining ? w->part[ring(w, seq)]
+							   : w->next;
 	pthread_mutex_unlock(&w->lock);
 	return part;
+}
+
+/* ---- soundness ---- */
+
+/* Under the mutex.  A row that is not done is free or a worker's, of this generation. */
+static bool is_row_sound(struct fby_window *w, struct fby_ticket *t, uint32_t row)
+{
+	uint64_t claim = atomic_load(&fby_ticket_claims(w->pool, t)[row]);
+
+	return fby_ticket_is_done(w->pool, t, row) ||
+	       (fby_claim_generation(claim) == (uint32_t)atomic_load(&w->deliver) &&
+		fby_claim_owner(claim) <= w->pool->geo.n_workers);
+}
+
+static bool is_ticket_sound(struct fby_window *w, uint64_t seq)
+{
+	struct fby_ticket *t = fby_pool_ticket(w->pool, seq);
+	uint64_t word = atomic_load(&t->word);
+
+	if (word != fby_ticket_word(seq, FBY_TICKET_OPEN) &&
+	    word != fby_ticket_word(seq, FBY_TICKET_DRAIN))
+		return false;
+	for (uint32_t row = 0; row < w->open_as[ring(w, seq)].n; row++)
+		if (!is_row_sound(w, t, row))
+			return false;
+	return true;
+}
+
+int fby_window_is_sound(struct fby_window *w)
+{
+	const struct fby_ctl *ctl = w->pool->ctl;
+	uint64_t seq;
+	bool sound;
+
+	pthread_mutex_lock(&w->lock);
+	seq = atomic_load(&w->deliver);
+	sound = atomic_load(&ctl->deliver) == seq &&
+		atomic_load(&ctl->open) == atomic_load(&w->open) &&
+		(seq == atomic_load(&w->open) || is_ticket_sound(w, seq));
+	pthread_mutex_unlock(&w->lock);
+	return sound ? 0
+		     : fby_fail(-EBADMSG,
+				"batch %llu cannot be made: something wrote over the "
+				"control segment",
+				(unsigned long long)seq);
 }
 
 /* ---- seeking ---- */
@@ -236,8 +292,8 @@ void fby_window_drain(struct fby_window *w)
 
 	pthread_mutex_lock(&w->lock);
 	w->draining = true;
-	end = atomic_load(&w->pool->ctl->open);
-	for (uint64_t seq = atomic_load(&w->pool->ctl->deliver); seq < end; seq++)
+	end = atomic_load(&w->open);
+	for (uint64_t seq = atomic_load(&w->deliver); seq < end; seq++)
 		fby_ticket_drain(w->pool, seq);
 	pthread_mutex_unlock(&w->lock);
 }
@@ -247,19 +303,19 @@ bool fby_window_drain_step(struct fby_window *w)
 	uint64_t seq;
 
 	pthread_mutex_lock(&w->lock);
-	for (seq = atomic_load(&w->pool->ctl->deliver); is_done(w, seq); seq++) {
+	for (seq = atomic_load(&w->deliver); is_done(w, seq); seq++) {
 		fby_ticket_empty(w->pool, seq);
 		fby_slots_unbind(&w->slots, w->open_as[ring(w, seq)].slot);
-		atomic_store(&w->pool->ctl->deliver, seq + 1);
+		set_deliver(w, seq + 1);
 	}
 	pthread_mutex_unlock(&w->lock);
-	return seq == atomic_load(&w->pool->ctl->open);
+	return seq == atomic_load(&w->open);
 }
 
 void fby_window_restart(struct fby_window *w, const struct fby_part *part)
 {
 	pthread_mutex_lock(&w->lock);
-	assert(atomic_load(&w->pool->ctl->deliver) == atomic_load(&w->pool->ctl->open));
+	assert(atomic_load(&w->deliver) == atomic_load(&w->open));
 	w->next = *part;
 	w->draining = false;
 	pthread_mutex_unlock(&w->lock);
@@ -292,8 +348,8 @@ struct fby_recovery fby_window_recover(struct fby_window *w, uint32_t dead,
 
 static int check_slots(struct fby_window *w)
 {
-	uint64_t deliver = atomic_load(&w->pool->ctl->deliver);
-	uint64_t open = atomic_load(&w->pool->ctl->open);
+	uint64_t deliver = atomic_load(&w->deliver);
+	uint64_t open = atomic_load(&w->open);
 	uint32_t bound = 0;
 
 	for (uint32_t s = 0; s < w->slots.n; s++) {

@@ -34,7 +34,9 @@ struct fby_window {
 	struct fby_plan plan;
 	struct fby_slots slots;
 	pthread_mutex_t lock;
-	bool draining;        /* nobody opens */
+	bool draining; /* nobody opens */
+	/* [deliver, open) are open.  Ours: ctl has copies for workers and viewers. */
+	_Atomic uint64_t deliver, open;
 	struct fby_part next; /* what will be opened next */
 	struct fby_ticket_content
 		*open_as;      /* [n_tickets] our own copy: not read from shared memory */
@@ -61,6 +63,12 @@ struct fby_sem *fby_window_oldest(struct fby_window *window);
 
 /* The oldest batch is complete (or drained): a look without the mutex. */
 bool fby_window_is_ready(struct fby_window *window);
+
+/*
+ * For who waited in vain: the oldest batch can still be made, as far as the control
+ * segment goes.  -EBADMSG where a stray store hit it.
+ */
+int fby_window_is_sound(struct fby_window *window);
 
 /* Complete batches, counted from the oldest on. */
 uint32_t fby_window_depth(struct fby_window *window);

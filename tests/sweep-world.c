@@ -329,6 +329,8 @@ static void copy_window(struct fby_window *to, const struct fby_window *from)
 	for (uint32_t i = 0; i < N_SLOTS; i++)
 		atomic_store(&to->slots.word[i], atomic_load(&from->slots.word[i]));
 	to->draining = from->draining;
+	atomic_store(&to->deliver, atomic_load(&from->deliver));
+	atomic_store(&to->open, atomic_load(&from->open));
 	to->next = from->next;
 	memcpy(to->open_as, from->open_as, g->n_tickets * sizeof(*to->open_as));
 	memcpy(to->part, from->part, g->n_tickets * sizeof(*to->part));

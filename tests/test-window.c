@@ -341,6 +341,45 @@ static void scribbled_end_of_the_window_has_a_depth(void **state)
 	assert_int_equal(fby_window_depth(&window), SLOTS);
 }
 
+static void stray_store_is_found_by_who_waited_in_vain(void **state)
+{
+	struct fby_ticket *t;
+	_Atomic uint64_t *claim;
+
+	(void)state;
+	assert_int_equal(fby_window_is_sound(&window), 0);
+	fby_window_fill(&window);
+	t = fby_pool_ticket(&pool, atomic_load(&window.deliver));
+	claim = fby_ticket_claims(&pool, t);
+	assert_int_equal(rows_work(&pool, 0), 1);
+	assert_int_equal(fby_window_is_sound(&window), 0);
+	atomic_fetch_add(&claim[BATCH - 1], 1ull << 32); /* its generation */
+	assert_int_equal(fby_window_is_sound(&window), -EBADMSG);
+	atomic_fetch_sub(&claim[BATCH - 1], 1ull << 32);
+	atomic_fetch_add(&claim[BATCH - 1], fby_owner_of(WORKERS)); /* nobody */
+	assert_int_equal(fby_window_is_sound(&window), -EBADMSG);
+	atomic_fetch_sub(&claim[BATCH - 1], fby_owner_of(WORKERS));
+	atomic_fetch_add(&t->word, 1);
+	atomic_fetch_add(&t->word, 1ull << 8);
+	assert_int_equal(fby_window_is_sound(&window), -EBADMSG);
+	atomic_fetch_sub(&t->word, 1ull << 8);
+	assert_int_equal(fby_window_is_sound(&window), 0);
+	atomic_fetch_add(&pool.ctl->deliver, 1);
+	assert_int_equal(fby_window_is_sound(&window), -EBADMSG);
+}
+
+/* The trainer goes by its own numbers: workers' stores reach the copies only. */
+static void scribbled_window_hands_out_what_it_has(void **state)
+{
+	(void)state;
+	fby_window_fill(&window);
+	work_all(0);
+	atomic_store(&pool.ctl->deliver, 5);
+	atomic_store(&pool.ctl->open, 0);
+	for (unsigned i = 0; i < SLOTS; i++)
+		assert_int_equal(take_right()->part.index, i);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, create, finish)
 
 int main(void)
@@ -364,6 +403,8 @@ int main(void)
 		CASE(scribbled_number_of_rows_does_not_lead_a_drain_astray),
 		CASE(scribbled_ticket_is_named_by_the_worker_that_finds_it),
 		CASE(scribbled_end_of_the_window_has_a_depth),
+		CASE(stray_store_is_found_by_who_waited_in_vain),
+		CASE(scribbled_window_hands_out_what_it_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
