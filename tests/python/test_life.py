@@ -80,6 +80,7 @@ def interrupt_on_terminal(folder):
     ours, theirs = pty.openpty()
 
     def own_terminal():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where a script runs us with &
         os.setsid()
         fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
 
