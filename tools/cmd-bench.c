@@ -169,7 +169,9 @@ static void print_result(const struct arguments *a, const struct fby_bench_resul
 	printf("  gap between batches   %8.1f ms p50, %.1f p99, %.1f max\n",
 	       p(&r->meter.batch_gap_ms, 50), p(&r->meter.batch_gap_ms, 99),
 	       p(&r->meter.batch_gap_ms, 100));
-	printf("  gap between epochs    %8.1f ms p50\n", p(&r->meter.epoch_gap_ms, 50));
+	if (r->meter.epoch_gap_ms.n)
+		printf("  gap between epochs    %8.1f ms p50\n",
+		       p(&r->meter.epoch_gap_ms, 50));
 	printf("  hand-over             %8.1f us p50, %.1f p99\n", p(&r->handover_us, 50),
 	       p(&r->handover_us, 99));
 	printf("  next, batch ready     %8.2f us p50, %.2f p99\n",
