@@ -9,6 +9,7 @@
  *   sweep    claim, make, commit, scan, post, idle over two batches; one row is bad
  *   drain    the trainer drains after instruction k, for every k
  *   recycle  the batch is finished, handed out, its ticket used again, after every k
+ *   beside   another worker makes the other row of the same done word, after every k
  *   late     the trainer, which looked in vain before, goes to sleep after every k
  *   stop     the workers are told to stop, at every fifth k
  *   pair     two workers in seeded random order, one SIGKILLed
@@ -117,6 +118,11 @@ static void recycle(void)
 	trainer_runs(&live);
 }
 
+static void work_beside(void)
+{
+	finish(&live, HELPER);
+}
+
 static void fall_asleep(void)
 {
 	if (live.on) {
@@ -171,6 +177,7 @@ struct event {
 	bool (*may)(void);
 	uint64_t every;     /* so many instructions */
 	bool (*over)(void); /* a later event is no other than one at this moment */
+	uint32_t first;     /* this row and the next are left to do */
 };
 
 static bool step_until(int pid, uint64_t k, uint64_t *ret_at)
@@ -192,7 +199,7 @@ static bool run_with_event(const struct event *event, uint64_t k, struct tally *
 	bool there, over;
 	int pid;
 
-	world_begin(1, 63, 64);
+	world_begin(1, event->first, event->first + 1);
 	event->before();
 	pid = step_start(STEPPED, 1);
 	there = step_until(pid, k, &at);
@@ -388,10 +395,11 @@ static void pairs_seeded(void)
 }
 
 static const struct event events[] = {
-	{ "drain", as_it_is, drain, always, 1, never },
-	{ "recycle", as_it_is, recycle, holds_nothing, 1, never },
-	{ "late", wake_up, fall_asleep, always, 1, token_is_there },
-	{ "stop", as_it_is, stop, always, 5, never },
+	{ "drain", as_it_is, drain, always, 1, never, 63 },
+	{ "recycle", as_it_is, recycle, holds_nothing, 1, never, 63 },
+	{ "beside", as_it_is, work_beside, always, 1, never, 62 },
+	{ "late", wake_up, fall_asleep, always, 1, token_is_there, 63 },
+	{ "stop", as_it_is, stop, always, 5, never, 63 },
 };
 
 static const struct {
