@@ -6,14 +6,13 @@
  *	bench-maker [FOLDER]	an image folder; without one there is nothing to do
  */
 #include "lib/pipeline.h"
+#include "tools/bare.h"
 #include "workers/sample.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "tests/full-decode.h"
 
 #define MAX_FILES 2000
 #define ROUNDS    5
@@ -68,13 +67,20 @@ static double make_all(struct fby_maker *maker, void *image, uint64_t stage_ns[]
 	return (cpu_ns() - start) / n_files;
 }
 
+/* A file that libjpeg refuses costs what it costs and gives nothing. */
 static double decode_all(void)
 {
-	double start = cpu_ns();
+	struct fby_bare *bare;
+	double start, end;
 
+	if (fby_bare_create(&bare) < 0)
+		exit(1);
+	start = cpu_ns();
 	for (unsigned i = 0; i < n_files; i++)
-		full_decode(files[i]);
-	return (cpu_ns() - start) / n_files;
+		fby_bare_decode(bare, files[i]);
+	end = cpu_ns();
+	fby_bare_destroy(bare);
+	return (end - start) / n_files;
 }
 
 static int compare(const void *a, const void *b)
