@@ -6,6 +6,7 @@
  */
 #include "workers/passes.h"
 #include "workers/axis.h"
+#include "workers/planes.h"
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -74,21 +75,10 @@ static void down(const struct fby_down *d, uint8_t *dst, size_t n_bytes)
 	}
 }
 
-static void planes(const uint8_t *restrict src, size_t n, uint8_t *const dst[3])
-{
-	uint8_t *restrict r = dst[0], *restrict g = dst[1], *restrict b = dst[2];
-
-	for (size_t i = 0; i < n; i++) {
-		r[i] = src[3 * i];
-		g[i] = src[3 * i + 1];
-		b[i] = src[3 * i + 2];
-	}
-}
-
 extern const struct fby_passes fby_passes_baseline;
 const struct fby_passes fby_passes_baseline = {
 	.name = FBY_BASELINE,
 	.across = across,
 	.down = down,
-	.planes = planes,
+	.planes = fby_planes,
 };
