@@ -147,20 +147,26 @@ static void only_worker_stopped_without_a_row_is_replaced(void **state)
 	fby_loader_close(l);
 }
 
-static void worker_that_hangs_while_attaching_is_replaced(void **state)
+/* Whoever hangs, once, is killed, and the epoch is as if nothing had been. */
+static void one_hang_is_got_over(const char *fault, uint32_t n_workers)
 {
-	struct fby_settings s = feed_settings(1, BATCH);
+	struct fby_settings s = feed_settings(n_workers, BATCH);
 	uint64_t expected = feed_reference(&s, 1);
 	struct fby_loader *l;
 
-	(void)state;
-	feed_use_faults("attach-hang");
+	feed_use_faults(fault);
 	only_once();
 	l = feed_open(&s);
 	l->stuck.limit = 6;
 	one_epoch_is_undisturbed(l, expected);
 	assert_int_equal(feed_stats(l).deaths, 1);
 	fby_loader_close(l);
+}
+
+static void worker_that_hangs_while_attaching_is_replaced(void **state)
+{
+	(void)state;
+	one_hang_is_got_over("attach-hang", 1);
 }
 
 /* What was logged, all in one: by the supervisor's thread, and by ours. */
@@ -236,18 +242,8 @@ static void killed_worker_is_told_as_perhaps_out_of_memory(void **state)
 
 static void sample_that_hangs_once_is_made_by_another_worker(void **state)
 {
-	struct fby_settings s = feed_settings(2, BATCH);
-	uint64_t expected = feed_reference(&s, 1);
-	struct fby_loader *l;
-
 	(void)state;
-	feed_use_faults("spin:142");
-	only_once();
-	l = feed_open(&s);
-	l->stuck.limit = 6;
-	one_epoch_is_undisturbed(l, expected);
-	assert_int_equal(feed_stats(l).deaths, 1);
-	fby_loader_close(l);
+	one_hang_is_got_over("spin:142", 2);
 }
 
 static void on_alarm(int signal)
