@@ -3,14 +3,13 @@
 import atexit
 import errno
 import gc
-import operator
 import os
 import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NoReturn, Optional, Sequence, Union
 
-from . import _ffi
+from . import _ffi, checks
 from .errors import BadSample, BadSampleError, ClosedError, NoFreeSlotError
 from .transforms import Normalize, Transform
 
@@ -18,36 +17,6 @@ if TYPE_CHECKING:
     from .torch import Batch
 
 _live: "weakref.WeakSet[Loader]" = weakref.WeakSet()
-
-
-def _number(name: str, value: Any, lowest: int, highest: int, other: str = "") -> int:
-    """A whole number within bounds; ValueError otherwise."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = lowest - 1
-    if isinstance(value, bool) or not lowest <= number <= highest:
-        raise ValueError(f"{name} must be {other}a whole number from {lowest} to {highest}, "
-                         f"not {value!r}")
-    return number
-
-
-def _number_or_auto(name: str, value: Any, lowest: int, highest: int) -> int:
-    """The same, or "auto", the library's 0."""
-    if isinstance(value, str) and value == "auto":
-        return 0
-    return _number(name, value, lowest, highest, '"auto" or ')
-
-
-def _choice(name: str, value: Any, choices: Dict[str, int], suffix: str = "") -> int:
-    """One of the names in `choices`, or torch's or numpy's object of that name."""
-    text = getattr(value, "__name__", str(value))
-    text = text[len("torch."):] if text.startswith("torch.") else text
-    if suffix and text.endswith(suffix):
-        text = text[:-len(suffix)]
-    if text not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-    return choices[text]
 
 
 class Dataset:
@@ -133,17 +102,18 @@ class Loader:
         from .torch import batch_maker
 
         s = _ffi.default_settings()
-        self.pipeline = self._check_pipeline(pipeline)
-        self._seed = _number("seed", seed, 0, 2**64 - 1)
+        self.pipeline = checks.transforms(pipeline)
+        self._seed = checks.number("seed", seed, 0, 2**64 - 1)
         if dtype is None:
             dtype = "float32" if any(isinstance(t, Normalize) for t in pipeline) else "uint8"
-        s.batch_size = _number("batch_size", batch_size, 1, 65536)
-        s.n_workers = _number_or_auto("workers", workers, 1, 1024)
-        s.n_slots = _number_or_auto("slots", slots, 2, 256)
-        s.dtype = _choice("dtype", dtype, _ffi.DTYPES)
-        s.memory_format = _choice("memory_format", memory_format, _ffi.MEMORY_FORMATS, "_format")
+        s.batch_size = checks.number("batch_size", batch_size, 1, 65536)
+        s.n_workers = checks.number_or_auto("workers", workers, 1, 1024)
+        s.n_slots = checks.number_or_auto("slots", slots, 2, 256)
+        s.dtype = checks.choice("dtype", dtype, _ffi.DTYPES)
+        s.memory_format = checks.choice("memory_format", memory_format, _ffi.MEMORY_FORMATS,
+                                        "_format")
         s.shuffle, s.drop_last = bool(shuffle), bool(drop_last)
-        s.pillow, s.seed = _number("pillow", pillow, 12, 13), self._seed
+        s.pillow, s.seed = checks.number("pillow", pillow, 12, 13), self._seed
         _ffi.set_ops(s, [op for t in self.pipeline for op in t.ops()])
         raw = os.fsencode(path)
         if b"\0" in raw:
@@ -159,16 +129,6 @@ class Loader:
         self.dataset = Dataset(os.fsdecode(path), info, self._handle)
         self._names = (list(_ffi.DTYPES)[info.dtype], list(_ffi.MEMORY_FORMATS)[info.memory_format])
         self._flags = (bool(shuffle), bool(drop_last))
-
-    @staticmethod
-    def _check_pipeline(pipeline: Sequence[Transform]) -> List[Transform]:
-        if isinstance(pipeline, Transform) or not isinstance(pipeline, (list, tuple)):
-            raise ValueError(f"pipeline must be a list of forebay.transforms, not {pipeline!r}")
-        for t in pipeline:
-            if not isinstance(t, Transform):
-                raise ValueError(f"pipeline: {t!r} is none of forebay.transforms; those run in "
-                                 "the workers, anything else belongs in the training loop")
-        return list(pipeline)
 
     # ---- what it is ----
 
@@ -292,7 +252,7 @@ class Loader:
 
     def sample_path(self, sample: int) -> str:
         """The file of a sample; IndexError for a number the dataset does not have."""
-        return self._call(_ffi.sample_path, _number("sample", sample, 0, 2**64 - 1))
+        return self._call(_ffi.sample_path, checks.number("sample", sample, 0, 2**64 - 1))
 
     def worker_pids(self) -> List[Optional[int]]:
         """Process ids of the workers at this moment; None for one that is being replaced."""
