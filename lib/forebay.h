@@ -85,6 +85,13 @@ enum { FBY_U8, FBY_F16, FBY_BF16, FBY_F32 };
 enum { FBY_CONTIGUOUS, FBY_CHANNELS_LAST };
 
 /*
+ * What stands in the place of a row that could not be made: an exact copy of the next
+ * good row of its batch (after the last row comes the first), with that one's label and
+ * id; or zeros, with its own label and id.  Where no row of the batch is good, zeros.
+ */
+enum { FBY_BAD_REPLACE, FBY_BAD_ZEROS };
+
+/*
  * Operations, named after torchvision's transforms, with their arguments.
  * Sizes are in pixels.  A pipeline must end with an image size that does not
  * depend on the photograph.
@@ -127,6 +134,13 @@ struct fby_settings {
 	uint32_t n_ops;         /* how many of op are given; default 0 */
 	uint64_t seed;          /* of order and transforms; default 0 */
 	struct fby_op op[FBY_MAX_OPS];
+	/*
+	 * The run ends when more samples are bad, each counted once, than max_bad_rows
+	 * and than this share of the rows handed out so far, bad ones counted in.
+	 */
+	double max_bad;        /* 0 to 1; default 0.01 */
+	uint32_t max_bad_rows; /* default 10 */
+	uint32_t on_bad;       /* default FBY_BAD_REPLACE */
 };
 
 FBY_API void fby_settings_init(struct fby_settings *settings);
@@ -194,7 +208,7 @@ struct fby_batch {
 	uint64_t epoch; /* and which batch of it: */
 	uint64_t index;
 	uint32_t n;     /* rows; less than batch_size in a short last batch */
-	uint32_t n_bad; /* rows that could not be made: their bytes are zero */
+	uint32_t n_bad; /* rows that could not be made: see on_bad */
 	uint32_t slot;  /* with `seq`: what fby_loader_release() goes by */
 	uint32_t padding;
 	void *images;              /* n x image_bytes */
@@ -206,7 +220,9 @@ struct fby_batch {
 /*
  * Takes the next batch.  Returns 0 and fills *ret_batch; FBY_END once at the
  * end of each epoch; FBY_AGAIN when there is nothing yet; -ENOSR when every
- * slot is held by the caller; -EPIPE when the workers died too often.
+ * slot is held by the caller; -EPIPE when the workers died too often; -EUCLEAN, from
+ * then on for good, when more samples are bad than max_bad allows: the data need
+ * cleaning, and fby_loader_bad_list() has them all.
  * A crash of a worker costs time, never a row.
  */
 FBY_API int fby_loader_next(struct fby_loader *loader, struct fby_batch *ret_batch);
@@ -216,7 +232,7 @@ FBY_API int fby_loader_next(struct fby_loader *loader, struct fby_batch *ret_bat
 /* What became of a row. */
 enum {
 	FBY_ROW_GOOD = 1,
-	FBY_ROW_BAD,    /* the sample cannot be made: zeros, with a reason */
+	FBY_ROW_BAD,    /* the sample cannot be made: there is a reason */
 	FBY_ROW_POISON, /* too many workers died of it */
 };
 
@@ -227,12 +243,23 @@ struct fby_bad_sample {
 };
 
 /*
- * The `k`th bad row, from 0, of a batch that is not yet released.  -ERANGE when
- * k >= n_bad.
+ * The `k`th bad row, from 0, of a batch that is not yet released: `id` is the sample
+ * that could not be made, whatever stands in its place.  -ERANGE when k >= n_bad.
  */
 FBY_API int fby_loader_bad_sample(struct fby_loader *loader,
 				  const struct fby_batch *batch, uint32_t k,
 				  struct fby_bad_sample *ret_sample);
+
+/* So many bad samples of a run are listed; more are counted. */
+#define FBY_MAX_BAD_LIST 65536
+
+/*
+ * The `k`th bad sample of the run, from 0, in the order in which they were met, each
+ * sample once; `row` is its place in the batch where it was met.  -ERANGE when there
+ * are no more.
+ */
+FBY_API int fby_loader_bad_list(struct fby_loader *loader, uint32_t k,
+				struct fby_bad_sample *ret_sample);
 
 /*
  * Gives a batch back.  A second release of the same batch is ignored while the loader is
@@ -282,7 +309,9 @@ struct fby_stats {
 	uint64_t handover_ns; /* last wait: from the last commit to the caller running */
 	uint64_t deaths;      /* workers that ended unasked */
 	uint64_t rows_taken_back;
-	uint64_t bad_rows;
+	uint64_t bad_rows;      /* rows handed out that could not be made */
+	uint64_t rows_replaced; /* of them: copies of good rows */
+	uint64_t bad_samples;   /* samples that could not be made, each once */
 	uint64_t seeks;
 	uint64_t pool_bytes;
 	uint64_t trainer_cpu_ns; /* CPU of the supervisor thread */

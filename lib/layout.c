@@ -136,6 +136,8 @@ static const struct member members[] = {
 	M(fby_trainer_record, bad_rows),
 	M(fby_trainer_record, seeks),
 	M(fby_trainer_record, wait_histogram),
+	M(fby_trainer_record, rows_replaced),
+	M(fby_trainer_record, bad_samples),
 	M(fby_trainer_record, deaths),
 	M(fby_trainer_record, rows_taken_back),
 	M(fby_trainer_record, supervisor_cpu_ns),

@@ -77,6 +77,7 @@ struct fby_trainer_record {
 	alignas(FBY_LINE) _Atomic uint64_t batches, waits, wait_ns, depth_sum;
 	_Atomic uint64_t slices_needed, handover_ns, bad_rows, seeks;
 	_Atomic uint64_t wait_histogram[FBY_HISTOGRAM];
+	_Atomic uint64_t rows_replaced, bad_samples;
 	alignas(FBY_LINE) _Atomic uint64_t deaths, rows_taken_back, supervisor_cpu_ns;
 };
 

@@ -13,6 +13,7 @@
 #define DEFAULT_BATCH 64
 #define DEFAULT_SLOTS 6   /* one leased, one to be released late, the rest ahead */
 #define STUCK_SLICES  600 /* of 100 ms */
+#define BAD_ROWS      10
 
 /* ---- version and sizes ---- */
 
@@ -47,7 +48,9 @@ void fby_settings_init(struct fby_settings *settings)
 		return;
 	*settings = (struct fby_settings){ .size = sizeof(*settings),
 					   .batch_size = DEFAULT_BATCH,
-					   .pillow = 13 };
+					   .pillow = 13,
+					   .max_bad = 0.01,
+					   .max_bad_rows = BAD_ROWS };
 }
 
 /* ---- opening ---- */
@@ -66,6 +69,12 @@ static int check_settings(const struct fby_settings *s)
 	if (s->n_slots == 1 || s->n_slots > FBY_MAX_SLOTS)
 		return fby_fail(-EINVAL, "%u slots: must be 2 to %u", s->n_slots,
 				FBY_MAX_SLOTS);
+	if (s->on_bad > FBY_BAD_ZEROS)
+		return fby_fail(-EINVAL, "on_bad %u: must be FBY_BAD_REPLACE or _ZEROS",
+				s->on_bad);
+	if (!(s->max_bad >= 0 && s->max_bad <= 1))
+		return fby_fail(-EINVAL, "max_bad %g: must be a share from 0 to 1",
+				s->max_bad);
 	return 0;
 }
 
@@ -127,6 +136,8 @@ static int prepare(struct fby_loader *l, const char *path, const struct fby_sett
 	if (r == 0)
 		r = fby_plan_init(&l->plan, fby_index_count(l->index), s->batch_size,
 				  s->shuffle, s->drop_last, s->seed);
+	if (r == 0)
+		r = fby_bad_init(&l->bad, s, fby_index_count(l->index));
 	if (r < 0)
 		return r;
 	l->supervisor.index_fd = fby_index_fd(l->index);
@@ -156,6 +167,7 @@ static void free_loader(struct fby_loader *l)
 		fby_window_finish(&l->window);
 	fby_pool_finish(&l->pool);
 	fby_stuck_finish(&l->stuck);
+	fby_bad_finish(&l->bad);
 	fby_index_close(l->index);
 	fby_owner_finish(&l->owner);
 	free(l->environment);
@@ -285,6 +297,20 @@ int fby_loader_sample_path(struct fby_loader *l, uint64_t id, char *ret_path, si
 	int r = fby_loader_check_call(l, size ? ret_path : NULL);
 
 	return r < 0 ? r : fby_index_path(l->index, id, ret_path, size);
+}
+
+int fby_loader_bad_list(struct fby_loader *l, uint32_t k,
+			struct fby_bad_sample *ret_sample)
+{
+	int r = fby_loader_check_call(l, ret_sample);
+
+	if (r < 0)
+		return r;
+	if (k >= l->bad.n_list)
+		return fby_fail(-ERANGE, "bad sample %u: %u are listed", k,
+				l->bad.n_list);
+	*ret_sample = l->bad.list[k];
+	return 0;
 }
 
 int fby_loader_stats(struct fby_loader *l, struct fby_stats *ret_stats)

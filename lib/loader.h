@@ -6,6 +6,7 @@
 #ifndef FBY_LOADER_H
 #define FBY_LOADER_H
 
+#include "lib/bad.h"
 #include "lib/dataset.h"
 #include "lib/forebay.h"
 #include "lib/owner.h"
@@ -36,6 +37,7 @@ struct fby_loader {
 	struct fby_pool pool;
 	struct fby_window window;
 	struct fby_stuck stuck;
+	struct fby_bad bad;
 	struct fby_supervisor supervisor;
 };
 

@@ -141,26 +141,6 @@ int fby_loader_position(struct fby_loader *l, uint64_t *ret_epoch, uint64_t *ret
 
 /* ---- next ---- */
 
-/* A row that workers died of holds what they left of it; its label is known. */
-static void blank_poisoned(struct fby_loader *l, const struct fby_lease *lease)
-{
-	struct fby_entry entry;
-
-	for (uint32_t i = 0; i < lease->n_bad; i++) {
-		const struct fby_bad_sample *bad = &lease->bad[i];
-		int64_t label = 0;
-
-		if (bad->status != FBY_ROW_POISON)
-			continue;
-		if (fby_index_entry(l->index, bad->id, &entry) == 0)
-			label = entry.label;
-		memset(fby_pool_row(&l->pool, lease->slot, FBY_FIELD_IMAGE, bad->row), 0,
-		       l->pool.geo.row_bytes[FBY_FIELD_IMAGE]);
-		memcpy(fby_pool_row(&l->pool, lease->slot, FBY_FIELD_LABEL, bad->row),
-		       &label, sizeof(label));
-	}
-}
-
 static void count(struct fby_loader *l, const struct fby_lease *lease, uint32_t depth)
 {
 	struct fby_trainer_record *stats = &l->pool.ctl->trainer;
@@ -168,7 +148,6 @@ static void count(struct fby_loader *l, const struct fby_lease *lease, uint32_t 
 
 	fby_stats_add(&stats->batches, 1);
 	fby_stats_add(&stats->depth_sum, depth);
-	fby_stats_add(&stats->bad_rows, lease->n_bad);
 	if (!l->wait_since)
 		return;
 	l->slice_ns = 0;
@@ -196,19 +175,34 @@ static void fill_batch(struct fby_loader *l, const struct fby_lease *lease,
 	};
 }
 
-static int hand_out(struct fby_loader *l, const struct fby_lease *lease, uint32_t depth,
+/* Before anybody sees the batch. */
+static int settle_bad(struct fby_loader *l, struct fby_lease *lease)
+{
+	struct fby_trainer_record *stats = &l->pool.ctl->trainer;
+
+	if (lease->n_bad) {
+		fby_stats_add(&stats->bad_rows, lease->n_bad);
+		fby_stats_add(&stats->rows_replaced,
+			      fby_bad_fill(&l->bad, &l->pool, l->index, lease));
+	}
+	fby_bad_count(&l->bad, lease);
+	atomic_store(&stats->bad_samples, l->bad.n);
+	return fby_bad_judge(&l->bad, l->index);
+}
+
+static int hand_out(struct fby_loader *l, struct fby_lease *lease, uint32_t depth,
 		    struct fby_batch *ret_batch)
 {
 	struct fby_batch batch;
 	int r;
 
 	atomic_fetch_add(&l->refs, 1);
-	if (lease->n_bad)
-		blank_poisoned(l, lease);
+	r = settle_bad(l, lease);
 	count(l, lease, depth);
 	l->end_is_due = lease->part.index + 1 == l->plan.n_batches;
 	fill_batch(l, lease, &batch);
-	r = l->check ? fby_window_check(&l->window) : 0;
+	if (r == 0 && l->check)
+		r = fby_window_check(&l->window);
 	if (r < 0)
 		fby_loader_release(l, &batch);
 	else
@@ -222,6 +216,8 @@ int fby_loader_next(struct fby_loader *l, struct fby_batch *ret_batch)
 	uint32_t depth;
 	int r = fby_loader_check_call(l, ret_batch);
 
+	if (r == 0)
+		r = fby_bad_judge(&l->bad, l->index);
 	if (r == 0 && l->seeking)
 		r = finish_seek(l);
 	if (r)

@@ -50,6 +50,8 @@ void fby_stats_collect(const struct fby_pool *pool, struct fby_stats *ret_stats)
 		.deaths = atomic_load(&t->deaths),
 		.rows_taken_back = atomic_load(&t->rows_taken_back),
 		.bad_rows = atomic_load(&t->bad_rows),
+		.rows_replaced = atomic_load(&t->rows_replaced),
+		.bad_samples = atomic_load(&t->bad_samples),
 		.seeks = atomic_load(&t->seeks),
 		.pool_bytes = g->ctl_bytes + g->data_bytes + g->cfg_bytes,
 		.trainer_cpu_ns = atomic_load(&t->supervisor_cpu_ns),

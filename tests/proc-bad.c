@@ -75,6 +75,8 @@ static struct fby_loader *open_before_the_damage(void)
 	struct fby_settings s = feed_settings(2, BATCH);
 	struct fby_loader *l;
 
+	s.on_bad = FBY_BAD_ZEROS;
+	s.max_bad = 1;
 	photos_make(folder, sizeof(folder), N, CLASSES);
 	l = feed_open_at(folder, &s);
 	take_epoch(l, &before);
@@ -106,6 +108,8 @@ static void compare(struct fby_loader *l, const unsigned *bad, unsigned n_bad,
 	}
 	assert_int_equal(after.n_bad, n_bad);
 	assert_int_equal(feed_stats(l).bad_rows, n_bad);
+	assert_int_equal(feed_stats(l).bad_samples, n_bad);
+	assert_int_equal(feed_stats(l).rows_replaced, 0);
 	assert_int_equal(feed_stats(l).deaths, 0);
 	fby_loader_close(l);
 	photos_remove(folder);
@@ -224,6 +228,29 @@ static void all_files_may_be_bad(void **state)
 	compare(l, bad, N, "1 bytes");
 }
 
+/* What a slot held before does not shine through: good batches went through all slots. */
+static void bad_rows_keep_nothing_of_what_the_slot_held(void **state)
+{
+	static const unsigned char zero[IMAGE];
+	struct fby_loader *l = open_before_the_damage();
+	struct fby_batch b;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		feed_epoch(l, 0);
+	for (unsigned id = 0; id < N; id++)
+		assert_int_equal(truncate(file_of(id), 900), 0);
+	feed_seek(l, 9, 0);
+	while (feed_next(l, &b) != FBY_END) {
+		assert_int_equal(b.n_bad, b.n);
+		for (unsigned i = 0; i < b.n; i++)
+			assert_memory_equal((char *)b.images + i * IMAGE, zero, IMAGE);
+		fby_loader_release(l, &b);
+	}
+	fby_loader_close(l);
+	photos_remove(folder);
+}
+
 int main(void)
 {
 	static const struct story stories[] = {
@@ -235,6 +262,7 @@ int main(void)
 		story(folder_in_the_place_of_a_file_is_bad),
 		story(fifo_in_the_place_of_a_file_is_bad),
 		story(all_files_may_be_bad),
+		story(bad_rows_keep_nothing_of_what_the_slot_held),
 	};
 
 	return stories_tell(stories, FBY_ARRAY_SIZE(stories), NULL, NULL);

@@ -354,6 +354,7 @@ static void poison_is_delivered(const char *fault)
 	int r;
 
 	feed_use_faults(fault);
+	s.on_bad = FBY_BAD_ZEROS;
 	l = feed_open(&s);
 	for (unsigned ends = 0; ends < 2;) {
 		r = feed_next(l, &b);

@@ -50,6 +50,9 @@ static void defaults_are_those_of_the_header(void **state)
 	assert_int_equal(s.pillow, 13);
 	assert_int_equal(s.n_workers | s.n_slots | s.n_ops | s.shuffle | s.drop_last, 0);
 	assert_int_equal(s.seed, 0);
+	assert_int_equal(s.on_bad, FBY_BAD_REPLACE);
+	assert_int_equal(s.max_bad_rows, 10);
+	assert_true(s.max_bad == 0.01);
 }
 
 static void open_refuses_null(void **state)
@@ -217,6 +220,9 @@ static void every_call_refuses_null(void **state)
 	assert_int_equal(fby_loader_bad_sample(NULL, &b, 0, &bad), -EINVAL);
 	assert_int_equal(fby_loader_bad_sample(l, NULL, 0, &bad), -EINVAL);
 	assert_int_equal(fby_loader_bad_sample(l, &b, 0, NULL), -EINVAL);
+	assert_int_equal(fby_loader_bad_list(NULL, 0, &bad), -EINVAL);
+	assert_int_equal(fby_loader_bad_list(l, 0, NULL), -EINVAL);
+	assert_int_equal(fby_loader_bad_list(l, 0, &bad), -ERANGE);
 	assert_int_equal(fby_loader_stats(NULL, &stats), -EINVAL);
 	assert_int_equal(fby_loader_stats(l, NULL), -EINVAL);
 	assert_int_equal(fby_loader_worker_pid(NULL, 0), -EINVAL);

@@ -48,12 +48,18 @@ static void collect_sums_over_workers(void **state)
 	}
 	fby_stats_add(&pool.ctl->trainer.slices_needed, 1);
 	fby_stats_add(&pool.ctl->trainer.deaths, 4);
+	fby_stats_add(&pool.ctl->trainer.bad_rows, 7);
+	fby_stats_add(&pool.ctl->trainer.rows_replaced, 6);
+	fby_stats_add(&pool.ctl->trainer.bad_samples, 5);
 	fby_stats_collect(&pool, &stats);
 	assert_int_equal(stats.samples, 6);
 	assert_int_equal(stats.bytes_read, 30);
 	assert_int_equal(stats.slices_needed, 4);
 	assert_int_equal(stats.stage_ns[FBY_STAGE_DECODE], 300);
 	assert_int_equal(stats.deaths, 4);
+	assert_int_equal(stats.bad_rows, 7);
+	assert_int_equal(stats.rows_replaced, 6);
+	assert_int_equal(stats.bad_samples, 5);
 	assert_int_equal(stats.pool_bytes,
 			 pool.geo.ctl_bytes + pool.geo.data_bytes + pool.geo.cfg_bytes);
 	fby_pool_finish(&pool);

@@ -27,6 +27,17 @@ RESIZE = [T.Resize((32, 32))]
     ({"seed": -1}, "seed"),
     ({"seed": 2**64}, "seed"),
     ({"pillow": 11}, "pillow"),
+    ({"on_bad": "ignore"}, "on_bad must be one of replace, zeros, raise"),
+    ({"on_bad": None}, "on_bad"),
+    ({"max_bad": True}, "max_bad"),
+    ({"max_bad": -1}, "max_bad"),
+    ({"max_bad": 2**32}, "max_bad"),
+    ({"max_bad": -0.01}, "max_bad"),
+    ({"max_bad": 1.5}, "max_bad"),
+    ({"max_bad": float("nan")}, "max_bad"),
+    ({"max_bad": float("inf")}, "max_bad"),
+    ({"max_bad": "1 %"}, "max_bad"),
+    ({"max_bad": None}, "max_bad"),
     ({"dtype": "float64"}, "dtype"),
     ({"memory_format": "NHWC"}, "memory_format"),
     ({"pipeline": T.Resize(8)}, "pipeline"),
@@ -76,7 +87,7 @@ def test_bad_samples_are_named_and_iteration_goes_on(make_loader, own_folder):
     for i, content in spoilt.items():
         path = Path(own_folder) / f"class{i // 5}" / f"{i:03d}.jpg"
         path.write_bytes(path.read_bytes()[:200] if content is None else content)
-    loader = make_loader(own_folder, batch_size=4)
+    loader = make_loader(own_folder, batch_size=4, on_bad="raise")
     iterator = iter(loader)
     with pytest.raises(BadSampleError) as e:
         next(iterator)
@@ -94,7 +105,7 @@ def test_bad_samples_are_named_and_iteration_goes_on(make_loader, own_folder):
 
 def test_bad_samples_hold_no_slot(make_loader, own_folder):
     (Path(own_folder) / "class0" / "000.jpg").write_bytes(b"")
-    loader = make_loader(own_folder, batch_size=4, slots=3)
+    loader = make_loader(own_folder, batch_size=4, slots=3, on_bad="raise")
     kept = []
     for _ in range(10):
         with pytest.raises(BadSampleError) as e:
@@ -106,7 +117,7 @@ def test_bad_samples_hold_no_slot(make_loader, own_folder):
 def test_a_vanished_file_is_a_bad_sample(make_loader, own_folder):
     loader = make_loader(own_folder, batch_size=4, slots=2)
     loader.close()
-    loader = make_loader(own_folder, batch_size=10, slots=2, shuffle=True)
+    loader = make_loader(own_folder, batch_size=10, slots=2, shuffle=True, on_bad="raise")
     victim = Path(loader.sample_path(9))
     content = victim.read_bytes()
     victim.unlink()

@@ -12,8 +12,10 @@
 ``Loader`` says what a batch is and how long its memory is yours.
 """
 from . import transforms
-from .errors import BadSampleError, ClosedError, NoFreeSlotError
+from .errors import (BadSampleError, BadSampleWarning, ClosedError, NoFreeSlotError,
+                     TooManyBadSamplesError)
 from .loader import Loader
 from ._ffi import VERSION as __version__
 
-__all__ = ["BadSampleError", "ClosedError", "Loader", "NoFreeSlotError", "transforms"]
+__all__ = ["BadSampleError", "BadSampleWarning", "ClosedError", "Loader", "NoFreeSlotError",
+           "TooManyBadSamplesError", "transforms"]

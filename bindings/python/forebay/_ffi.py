@@ -6,17 +6,19 @@ header, and nothing else; sizes and version are compared at import.
 """
 import ctypes
 import errno
+import itertools
 import os
 from ctypes import (CDLL, POINTER, PyDLL, Structure, c_char, c_char_p, c_double, c_int,
                     c_size_t, c_ubyte, c_uint32, c_uint64, c_void_p)
 from pathlib import Path
-from typing import Any, Iterator, List, NoReturn, Optional, Type
+from typing import Any, Iterator, List, NoReturn, Optional, Tuple, Type
 
 VERSION = "0.1.0"
 
 END, AGAIN = 1, 2
 DTYPES = {"uint8": 0, "float16": 1, "bfloat16": 2, "float32": 3}
 MEMORY_FORMATS = {"contiguous": 0, "channels_last": 1}
+BAD_REPLACE, BAD_ZEROS = 0, 1
 OPS = {"RandomResizedCrop": 1, "Resize": 2, "ResizeExact": 3, "CenterCrop": 4,
        "RandomHorizontalFlip": 5, "Normalize": 6}
 MAX_OPS, MAX_ARGS = 16, 10
@@ -36,7 +38,9 @@ class Settings(Structure):
 
     _fields_ = [(name, c_uint32) for name in (
         "size", "batch_size", "n_workers", "n_slots", "dtype", "memory_format", "shuffle",
-        "drop_last", "pillow", "n_ops")] + [("seed", c_uint64), ("op", Op * MAX_OPS)]
+        "drop_last", "pillow", "n_ops")] + [
+            ("seed", c_uint64), ("op", Op * MAX_OPS), ("max_bad", c_double),
+            ("max_bad_rows", c_uint32), ("on_bad", c_uint32)]
 
 
 class Info(Structure):
@@ -71,7 +75,7 @@ class Stats(Structure):
                 ("stage_ns", c_uint64 * len(STAGES)), ("waits", c_uint64), ("wait_ns", c_uint64),
                 ("wait_histogram", c_uint64 * HISTOGRAM)] + [(name, c_uint64) for name in (
                     "depth_sum", "slices_needed", "handover_ns", "deaths", "rows_taken_back",
-                    "bad_rows", "seeks", "pool_bytes", "trainer_cpu_ns")] + [
+                    "bad_rows", "rows_replaced", "bad_samples", "seeks", "pool_bytes", "trainer_cpu_ns")] + [
                         ("slots_leased", c_uint32), ("slots_free", c_uint32)]
 
 
@@ -90,6 +94,7 @@ PROTOTYPES = {
     "fby_loader_seek": (c_int, [c_void_p, c_uint64, c_uint64]),
     "fby_loader_next": (c_int, [c_void_p, POINTER(Batch)]),
     "fby_loader_bad_sample": (c_int, [c_void_p, POINTER(Batch), c_uint32, POINTER(BadSample)]),
+    "fby_loader_bad_list": (c_int, [c_void_p, c_uint32, POINTER(BadSample)]),
     "fby_loader_release": (None, [c_void_p, POINTER(Batch)]),
     "fby_batch_release": (None, [POINTER(Batch)]),
     "fby_loader_close": (None, [c_void_p]),
@@ -247,12 +252,23 @@ def sample_path(handle: int, sample: int) -> str:
     return os.fsdecode(buffer.value)
 
 
-def bad_samples(handle: int, batch: Batch) -> Iterator[Any]:
+def bad_rows(handle: int, batch: Batch) -> Iterator[Tuple[int, int, str]]:
     """(row, sample, reason) of each bad row of a batch that is not given back yet."""
     bad = BadSample()
     for k in range(batch.n_bad):
         check(lib.fby_loader_bad_sample(handle, batch, k, bad))
         yield bad.row, bad.id, text(bad.reason)
+
+
+def bad_list(handle: int, first: int) -> Iterator[Tuple[int, str]]:
+    """(sample, reason) of the bad samples of the run, from number `first` on."""
+    bad = BadSample()
+    for k in itertools.count(first):
+        r = lib.fby_loader_bad_list(handle, k, bad)
+        if r == -errno.ERANGE:
+            return
+        check(r)
+        yield bad.id, text(bad.reason)
 
 
 def worker_pid(handle: int, i: int) -> int:

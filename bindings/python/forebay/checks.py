@@ -2,9 +2,12 @@
 """What a caller may pass: each check returns the value as the library wants it, or
 raises a ValueError that names the argument, the rule and the value."""
 import operator
-from typing import Any, Dict, List, Sequence
+from numbers import Real
+from typing import Any, Dict, List, Sequence, Tuple
 
 from .transforms import Transform
+
+DEFAULT_BAD = 10
 
 
 def number(name: str, value: Any, lowest: int, highest: int, other: str = "") -> int:
@@ -24,6 +27,21 @@ def number_or_auto(name: str, value: Any, lowest: int, highest: int) -> int:
     if isinstance(value, str) and value == "auto":
         return 0
     return number(name, value, lowest, highest, '"auto" or ')
+
+
+def bad_limits(value: Any) -> Tuple[float, int]:
+    """max_bad: a share and a number of samples; what is above both is too many.
+
+    A whole number is a number of samples.  A fraction is a share, and DEFAULT_BAD samples
+    are allowed whatever their share, but for a share of 0.
+    """
+    if not isinstance(value, (bool, str)):
+        if hasattr(value, "__index__"):
+            return 0.0, number("max_bad", value, 0, 2**32 - 1)
+        if isinstance(value, Real) and 0 <= value <= 1:
+            return float(value), DEFAULT_BAD if value > 0 else 0
+    raise ValueError("max_bad must be a share of the samples, from 0.0 to 1.0, or a whole number "
+                     f"of samples, not {value!r}")
 
 
 def choice(name: str, value: Any, choices: Dict[str, int], suffix: str = "") -> int:

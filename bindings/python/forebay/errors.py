@@ -9,7 +9,18 @@ from typing import List, NamedTuple
 
 
 class BadSample(NamedTuple):
-    """One row that could not be made."""
+    """A sample that could not be made."""
+
+    id: int
+    """Its number in the dataset."""
+    path: str
+    """Its file."""
+    reason: str
+    """Why it could not be made."""
+
+
+class BadRow(NamedTuple):
+    """A row of a batch that could not be made."""
 
     row: int
     """Its place in the batch."""
@@ -28,7 +39,7 @@ class BadSampleError(RuntimeError):
     goes on with the batch behind it.
     """
 
-    def __init__(self, samples: List[BadSample]):
+    def __init__(self, samples: List[BadRow]):
         super().__init__(samples)
         self.samples = samples
 
@@ -36,6 +47,24 @@ class BadSampleError(RuntimeError):
         head = "1 sample" if len(self.samples) == 1 else f"{len(self.samples)} samples"
         lines = [f"sample {s.id} ({s.path}): {s.reason}" for s in self.samples]
         return "\n  ".join([f"{head} of the batch could not be made:", *lines])
+
+
+class TooManyBadSamplesError(RuntimeError):
+    """More samples could not be made than `max_bad` allows: the run is over.
+
+    ``samples`` lists them all, as ``Loader.bad_samples()`` does.
+    """
+
+    def __init__(self, message: str, samples: List[BadSample]):
+        super().__init__(message, samples)
+        self.message, self.samples = message, samples
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class BadSampleWarning(UserWarning):
+    """A sample could not be made, and another row or zeros stand in its place."""
 
 
 class ClosedError(RuntimeError):

@@ -10,7 +10,8 @@ import weakref
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NoReturn, Optional, Sequence, Union
 
 from . import _ffi, checks
-from .errors import BadSample, BadSampleError, ClosedError, NoFreeSlotError
+from .bad import ON_BAD, BadSamples
+from .errors import BadSample, ClosedError, NoFreeSlotError
 from .transforms import Normalize, Transform
 
 if TYPE_CHECKING:
@@ -70,6 +71,15 @@ class Loader:
     workers     processes; "auto": the CPUs that this process may use, less one for the
                 trainer of three or four, less two of five or more
     slots       batches that the pool holds; "auto": 6
+    on_bad      what becomes of a photograph that cannot be read.  "replace": its row is an
+                exact copy of the next good row of its batch, label and id too, so that
+                batches stay full; "zeros": its row is zeros, with its own label and id;
+                both with one BadSampleWarning a file.  "raise": BadSampleError instead of
+                the batch; the next next() goes on behind it.  A batch without a good row
+                is zeros.
+    max_bad     how many samples may be bad, each counted once.  A fraction is a share of
+                the samples seen so far, and 10 are always allowed, but for 0.0; a whole
+                number is a number of samples.  More: TooManyBadSamplesError, for good.
     pillow      13 or 12: whose resized pixels are made.  They differ in few bytes, and
                 do not depend on the Pillow that is installed.
 
@@ -86,8 +96,9 @@ class Loader:
 
     Opening raises FileNotFoundError (no such folder, no photograph in it, no worker
     program), ValueError (a setting that makes no sense), MemoryError (the pool does not
-    fit), OSError.  Iterating raises BadSampleError, NoFreeSlotError, ClosedError,
-    RuntimeError (an ended iterator; a forked child), ChildProcessError (no worker is left).
+    fit), OSError.  Iterating raises BadSampleError, TooManyBadSamplesError,
+    NoFreeSlotError, ClosedError, RuntimeError (an ended iterator; a forked child),
+    ChildProcessError (no worker is left).
 
     Several threads may use one loader; they take turns.
     """
@@ -98,7 +109,8 @@ class Loader:
                  pipeline: Sequence[Transform], *, dtype: Any = None,
                  memory_format: Any = "contiguous", shuffle: bool = False,
                  drop_last: bool = False, seed: int = 0, workers: Union[int, str] = "auto",
-                 slots: Union[int, str] = "auto", pillow: int = 13):
+                 slots: Union[int, str] = "auto", on_bad: str = "replace",
+                 max_bad: Union[float, int] = 0.01, pillow: int = 13):
         from .torch import batch_maker
 
         s = _ffi.default_settings()
@@ -114,6 +126,9 @@ class Loader:
                                         "_format")
         s.shuffle, s.drop_last = bool(shuffle), bool(drop_last)
         s.pillow, s.seed = checks.number("pillow", pillow, 12, 13), self._seed
+        s.on_bad = checks.choice("on_bad", on_bad, ON_BAD)
+        s.max_bad, s.max_bad_rows = checks.bad_limits(max_bad)
+        self._bad = BadSamples(str(on_bad))
         _ffi.set_ops(s, [op for t in self.pipeline for op in t.ops()])
         raw = os.fsencode(path)
         if b"\0" in raw:
@@ -168,7 +183,7 @@ class Loader:
         return (f"Loader({self.dataset.path!r}, batch_size={self.batch_size}, "
                 f"pipeline={self.pipeline!r}, dtype={dtype!r}, memory_format={memory_format!r}, "
                 f"shuffle={shuffle}, drop_last={drop_last}, seed={self._seed}, "
-                f"workers={self.workers}, slots={self.slots}){state}")
+                f"workers={self.workers}, slots={self.slots}, on_bad={self._bad.on_bad!r}){state}")
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Loader has processes and memory of its own: it can be neither copied "
@@ -197,11 +212,9 @@ class Loader:
                 r = take(self._handle, lease)
                 if r == 0:
                     self._begun = True
-                    if not lease.n_bad:
-                        return self._make(lease)
-                    samples = self._bad_samples(lease)
-                    lease.give_back()
-                    raise BadSampleError(samples)
+                    if lease.n_bad:
+                        self._bad.met(self._handle, lease)
+                    return self._make(lease)
                 if r == _ffi.END:
                     self._epoch, self._begun, self._current = epoch.number + 1, False, None
                     epoch.over = True
@@ -212,10 +225,6 @@ class Loader:
                     self._failed(r)
             if self._visitors:
                 time.sleep(0.001)
-
-    def _bad_samples(self, lease: _ffi.Lease) -> List[BadSample]:
-        return [BadSample(row, sample, _ffi.sample_path(self._handle, sample), reason)
-                for row, sample, reason in _ffi.bad_samples(self._handle, lease)]
 
     def _ended(self, epoch: Epoch) -> NoReturn:
         if epoch.over:
@@ -231,6 +240,8 @@ class Loader:
                 f"all {self.slots} slots of the pool are held by batches that are still in use: "
                 "let go of them (del, or batch.release()), keep copies (images.clone()), or open "
                 "the loader with more slots=")
+        if r == -errno.EUCLEAN:
+            raise self._bad.too_many(self._handle)
         _ffi.fail(r)
 
     def _closed(self) -> NoReturn:
@@ -254,6 +265,14 @@ class Loader:
         """The file of a sample; IndexError for a number the dataset does not have."""
         return self._call(_ffi.sample_path, checks.number("sample", sample, 0, 2**64 - 1))
 
+    def bad_samples(self) -> List[BadSample]:
+        """(id, path, reason) of each sample that could not be made so far, each once, in
+        the order in which they were met; also after the loader is closed.
+
+        The first 65536 are listed, all are counted in stats()["bad_samples"].
+        """
+        return list(self._bad.known)
+
     def worker_pids(self) -> List[Optional[int]]:
         """Process ids of the workers at this moment; None for one that is being replaced."""
         return [self._call(_ffi.worker_pid, i) or None for i in range(self.workers)]
@@ -274,7 +293,9 @@ class Loader:
         handover_ns      of the last wait: from the last row done to next() running
         deaths           workers that ended unasked
         rows_taken_back  from dead workers, and made again
-        bad_rows         that could not be made
+        bad_rows         handed out that could not be made
+        rows_replaced    of these: copies of good rows stand in their place
+        bad_samples      that could not be made, each counted once
         seeks            jumps: a `break` before the end of an epoch is one
         pool_bytes       shared memory
         trainer_cpu_ns   CPU time of forebay's own thread in this process
