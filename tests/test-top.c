@@ -92,6 +92,9 @@ static void fill(struct fby_pool *pool)
 	atomic_store(&t->wait_histogram[3], 3);
 	atomic_store(&t->wait_histogram[12], 1);
 	atomic_store(&t->deaths, 2);
+	atomic_store(&t->bad_rows, 8);
+	atomic_store(&t->rows_replaced, 6);
+	atomic_store(&t->bad_samples, 5);
 	atomic_store(&w->state, FBY_WORKER_RUNNING);
 	atomic_store(&w->pid, 4711);
 	atomic_store(&w->samples, 77);
@@ -131,6 +134,9 @@ static void counters_are_told_as_json(void **state)
 	assert_int_equal(number(loader, "slots"), 3);
 	assert_int_equal(number(loader, "batches"), 10);
 	assert_int_equal(number(loader, "deaths"), 2);
+	assert_int_equal(number(loader, "bad_rows"), 8);
+	assert_int_equal(number(loader, "rows_replaced"), 6);
+	assert_int_equal(number(loader, "bad_samples"), 5);
 	assert_int_equal(number(loader, "slices_needed"), 1);
 	assert_true(json_real_value(json_object_get(loader, "depth")) == 2.5);
 	assert_int_equal(number(waits, "count"), 4);
@@ -152,6 +158,8 @@ static void counters_are_told_to_people(void **state)
 	assert_int_equal(top("--once", text, sizeof(text)), 0);
 	assert_non_null(strstr(text, "10 handed out, 2.5 ready"));
 	assert_non_null(strstr(text, "p50 < 16 us, p99 < 8192 us"));
+	assert_non_null(strstr(text, "2 deaths, 0 rows taken back, 1 slices"));
+	assert_non_null(strstr(text, "5 samples, 8 rows handed out, 6 of them replaced"));
 	assert_non_null(strstr(text, "4711 running"));
 	assert_non_null(strstr(text, "75.0"));
 	assert_non_null(strstr(text, "9/4 store"));

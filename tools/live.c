@@ -147,12 +147,14 @@ void fby_live_text(const struct fby_attached *attached)
 	printf("waits    %llu, %.2f %% of the time, p50 < %llu us, p99 < %llu us\n",
 	       (unsigned long long)v.stats.waits, 100 * v.wait_share,
 	       (unsigned long long)v.wait_p50_us, (unsigned long long)v.wait_p99_us);
-	printf("trouble  %llu deaths, %llu rows taken back, %llu bad rows, %llu slices "
-	       "needed\n",
+	printf("trouble  %llu deaths, %llu rows taken back, %llu slices needed\n",
 	       (unsigned long long)v.stats.deaths,
 	       (unsigned long long)v.stats.rows_taken_back,
-	       (unsigned long long)v.stats.bad_rows,
 	       (unsigned long long)v.stats.slices_needed);
+	printf("bad      %llu samples, %llu rows handed out, %llu of them replaced\n",
+	       (unsigned long long)v.stats.bad_samples,
+	       (unsigned long long)v.stats.bad_rows,
+	       (unsigned long long)v.stats.rows_replaced);
 	printf("worker      pid state       samples    MB read");
 	for (unsigned k = 0; k < FBY_N_STAGES; k++)
 		printf(" %8s", fby_stats_stage(k));
@@ -209,7 +211,7 @@ json_t *fby_live_json(const struct fby_attached *attached)
 	for (uint32_t i = 0; i < g->n_workers; i++)
 		json_array_append_new(workers, json_worker(&attached->pool, i));
 	return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:I, s:I, "
-			 "s:I, s:I, s:o}",
+			 "s:I, s:I, s:I, s:I, s:o}",
 			 "trainer_pid", INT(v.header->trainer_pid), "command", v.command,
 			 "uuid", v.uuid, "age_s", attached->age_s, "slots",
 			 INT(g->n_slots), "batch", INT(g->batch), "pool_bytes",
@@ -217,5 +219,7 @@ json_t *fby_live_json(const struct fby_attached *attached)
 			 "depth", v.depth, "waits", json_waits(&v), "deaths",
 			 INT(v.stats.deaths), "rows_taken_back",
 			 INT(v.stats.rows_taken_back), "bad_rows", INT(v.stats.bad_rows),
-			 "slices_needed", INT(v.stats.slices_needed), "workers", workers);
+			 "rows_replaced", INT(v.stats.rows_replaced), "bad_samples",
+			 INT(v.stats.bad_samples), "slices_needed",
+			 INT(v.stats.slices_needed), "workers", workers);
 }
